@@ -1,8 +1,8 @@
-# Builds --io-trace. As for an adapter (AppendAdapters.cmake), APPEND_IO_TRACE is
+# Builds --io-trace and --waits=kernel. As for an adapter (AppendAdapters.cmake), APPEND_IO_TRACE is
 #   AUTO  built when libbpf, clang and bpftool are found
 #   ON    built; if one of them is missing, that is an error
 #   OFF   not built
-# src/trace/io.bpf.c is compiled for the kernel and converted to a header that contains the programs.
+# src/trace/*.bpf.c are compiled for the kernel and converted to headers that contain the programs.
 
 set(APPEND_IO_TRACE AUTO CACHE STRING "Build --io-trace: AUTO, ON or OFF")
 set_property(CACHE APPEND_IO_TRACE PROPERTY STRINGS AUTO ON OFF)
@@ -38,19 +38,23 @@ if(io_trace_lacks STREQUAL "")
     endif()
     set(bpf_folder ${CMAKE_CURRENT_BINARY_DIR}/bpf/trace)
     file(MAKE_DIRECTORY ${bpf_folder})
-    # -mcpu=v3: for atomic operations that return a value
-    add_custom_command(
-        OUTPUT ${bpf_folder}/io.skel.h
-        COMMAND ${BPF_CLANG} -O2 -g -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_${bpf_machine}
-                -I ${CMAKE_CURRENT_SOURCE_DIR}/src -c ${CMAKE_CURRENT_SOURCE_DIR}/src/trace/io.bpf.c
-                -o ${bpf_folder}/io.bpf.o
-        COMMAND ${CMAKE_COMMAND} -E echo "/* NOLINTBEGIN */" > ${bpf_folder}/io.skel.h.new
-        COMMAND ${BPFTOOL} gen skeleton ${bpf_folder}/io.bpf.o name io_bpf >> ${bpf_folder}/io.skel.h.new
-        COMMAND ${CMAKE_COMMAND} -E echo "/* NOLINTEND */" >> ${bpf_folder}/io.skel.h.new
-        COMMAND ${CMAKE_COMMAND} -E rename ${bpf_folder}/io.skel.h.new ${bpf_folder}/io.skel.h
-        DEPENDS src/trace/io.bpf.c src/trace/io_event.h
-        COMMENT "Building src/trace/io.bpf.c into io.skel.h"
-        VERBATIM)
+    # NAME.bpf.c becomes NAME.skel.h. -mcpu=v3: for atomic operations that return a value
+    foreach(name io switch)
+        set(bpf_result ${bpf_folder}/${name})
+        add_custom_command(
+            OUTPUT ${bpf_result}.skel.h
+            COMMAND ${BPF_CLANG} -O2 -g -Wall -Werror -target bpf -mcpu=v3
+                    -D__TARGET_ARCH_${bpf_machine} -I ${CMAKE_CURRENT_SOURCE_DIR}/src
+                    -c ${CMAKE_CURRENT_SOURCE_DIR}/src/trace/${name}.bpf.c -o ${bpf_result}.bpf.o
+            COMMAND ${CMAKE_COMMAND} -E echo "/* NOLINTBEGIN */" > ${bpf_result}.skel.h.new
+            COMMAND ${BPFTOOL} gen skeleton ${bpf_result}.bpf.o name ${name}_bpf >> ${bpf_result}.skel.h.new
+            COMMAND ${CMAKE_COMMAND} -E echo "/* NOLINTEND */" >> ${bpf_result}.skel.h.new
+            COMMAND ${CMAKE_COMMAND} -E rename ${bpf_result}.skel.h.new ${bpf_result}.skel.h
+            DEPENDS src/trace/${name}.bpf.c src/trace/bpf.h src/trace/${name}_event.h
+            COMMENT "Building src/trace/${name}.bpf.c into ${name}.skel.h"
+            VERBATIM)
+        list(APPEND bpf_skeletons ${bpf_result}.skel.h)
+    endforeach()
 else()
     set(APPEND_HAVE_IO_TRACE 0)
     set(append_io_trace_summary "not built (${io_trace_lacks} is missing)")
@@ -61,7 +65,7 @@ function(append_use_io_trace target)
     target_compile_definitions(${target} PRIVATE APPEND_HAVE_IO_TRACE=${APPEND_HAVE_IO_TRACE}
                                APPEND_IO_TRACE_LACKS="${io_trace_lacks}")
     if(APPEND_HAVE_IO_TRACE)
-        target_sources(${target} PRIVATE ${bpf_folder}/io.skel.h)
+        target_sources(${target} PRIVATE ${bpf_skeletons})
         target_include_directories(${target} SYSTEM PRIVATE ${bpf_folder}/..)
         target_link_libraries(${target} PUBLIC PkgConfig::libbpf)
     endif()

@@ -9,8 +9,9 @@
 #   odbc         append through ODBC against append's own adapters
 #   null         the generator alone
 #   workloads    workload scripts against sysbench and pgbench
+#   watching     append with --waits and --log-transactions against append without
 #   http         ClickHouse and InfluxDB: against k6, wrk and clickhouse-client
-# full (the default) takes about 60 minutes; quick takes about 8 minutes and gives rough figures.
+# full (the default) takes about 70 minutes; quick takes about 8 minutes and gives rough figures.
 #
 # Environment:
 #   BENCH_ROUNDS             rounds of each comparison
@@ -19,7 +20,8 @@
 #   BENCH_COUNT_ROWS         rows for PostgreSQL with count(*)
 #   BENCH_MYISAM_ROWS, BENCH_INNODB_ROWS                      rows for MariaDB
 #   BENCH_ODBC_ROWS, BENCH_ODBC_COUNT_ROWS, BENCH_NULL_ROWS   rows for the parts odbc and null
-#   BENCH_SECONDS            seconds of each run of a workload or of HTTP requests
+#   BENCH_SECONDS            seconds of each run of a workload, of HTTP requests, or of the part watching
+#                            (at least 5 there; its number of rows follows from a first run)
 #   BENCH_SESSIONS           connections for HTTP requests ("10 100 1000")
 #   BENCH_HTTP_ROWS          rows against clickhouse-client
 set -euo pipefail
@@ -29,11 +31,11 @@ mode=full
 case "${1:-}" in
 quick | full) mode=$1; shift ;;
 esac
-[ $# -gt 0 ] || set -- postgresql mariadb odbc null workloads http
+[ $# -gt 0 ] || set -- postgresql mariadb odbc null workloads watching http
 for part in "$@"; do
     case $part in
-    postgresql | mariadb | odbc | null | workloads | http) ;;
-    *) echo 'usage: scripts/bench.sh [quick|full] [postgresql|mariadb|odbc|null|workloads|http …]' >&2; exit 2 ;;
+    postgresql | mariadb | odbc | null | workloads | watching | http) ;;
+    *) echo 'usage: scripts/bench.sh [quick|full] [postgresql|mariadb|odbc|null|workloads|watching|http …]' >&2; exit 2 ;;
     esac
 done
 
@@ -60,7 +62,7 @@ trap 'exit 143' TERM HUP
 
 arguments=()
 case " $* " in
-*' postgresql '* | *' odbc '* | *' workloads '*)
+*' postgresql '* | *' odbc '* | *' workloads '* | *' watching '*)
     scripts/postgresql.sh start "$temp" max_connections=1100 shared_buffers=256MB
     arguments+=(--postgresql-port "$(cat "$temp/postgresql/port")")
     ;;

@@ -26,7 +26,7 @@ cppcheck --quiet --std=c11 --language=c -j "$(nproc)" --error-exitcode=1 --inlin
     --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
     -D_GNU_SOURCE '-DAPPEND_VERSION="0"' -DAPPEND_HAVE_SQLITE=1 -DAPPEND_HAVE_POSTGRESQL=1 \
     -DAPPEND_HAVE_IO_TRACE=1 -DAPPEND_HAVE_MARIADB=1 -DAPPEND_HAVE_ODBC=1 -DAPPEND_HAVE_MACHBASE=1 -DAPPEND_HAVE_HTTP=1 \
-    -i src/trace/io.bpf.c -Iinclude -Isrc src || failed=1
+    -i src/trace/io.bpf.c -i src/trace/switch.bpf.c -Iinclude -Isrc src || failed=1
 
 if [ "$failed" -ne 0 ]; then
     echo 'check.sh: FAILED, see above' >&2

@@ -22,7 +22,7 @@ name=mariadb account=mysql ports=1 taken='Bind on TCP/IP port'
 
 mark() { echo "--datadir=$home/data"; }
 
-# The server's user may not be allowed to write to the present TMPDIR.
+# The server's user may not be allowed to write to the current TMPDIR.
 clean_env=(env -u MYSQL_HOST -u MYSQL_TCP_PORT -u MYSQL_UNIX_PORT -u MYSQL_HOME -u MYSQL_PWD
     TMPDIR="$home/tmp")
 run() { (cd "$home" && exec "${clean_env[@]}" "${as_user[@]}" "$@" </dev/null); }
@@ -42,7 +42,7 @@ prepare() {
     mkdir "$home" "$home/tmp"
     chown "$user" "$home" "$home/tmp"
     [ "$(id -u)" -ne 0 ] || chmod a+x "$dir"
-    if [ -r "${template:-/nowhere}" ]; then # not readable for other users than the template's owner
+    if [ -r "${template:-/nowhere}" ]; then # users other than the template's owner cannot read it
         cp -a --sparse=always "$template" "$home/data"
         is_copy=1
     else

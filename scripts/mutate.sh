@@ -7,9 +7,11 @@
 #                                     and load, which universalmutator makes (pip install universalmutator)
 #   scripts/mutate.sh list            prints the mutations and checks that each old text occurs once
 #
-# The named mutations are in tests/mutations/*.txt. A random mutation must make any of the tests fail that
-# need no server. Mutations are applied to a copy of the tree in a temporary folder, which is removed at
-# the end, also after Ctrl-C. Database servers are not needed.
+# The named mutations are in tests/mutations/*.txt. A random mutation must make one of the tests fail that
+# mutate.py lists for its file and that need no server; tests begin for at most 90 s. A random mutation that
+# does not compile, or that leaves the file's object code with -O2 unchanged ("same code"), is not counted.
+# Mutations are applied to a copy of the tree in a temporary folder, which is removed at
+# the end, even after Ctrl-C. Database servers are not needed.
 # Environment: WORK (a folder for the copy, which is kept, so that the next call builds less), CC.
 # Prints a line for each mutation: "caught", "SURVIVED", "does not build", "old text not found" and
 # so on. Exit codes: 0 all were caught (of random ones 95 %), 1 too few were caught, 2 wrong usage, 130

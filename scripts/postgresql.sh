@@ -7,8 +7,9 @@
 #   postgresql.sh kill DIR                      kills the postmaster with SIGKILL, like a crash
 #   postgresql.sh restart DIR                   starts a stopped or killed server on its old port
 #
-# Environment: APPEND_TEST_TEMPLATES (a folder; the first start keeps a data directory with the roles
-# and the database in it, and later starts copy that directory).
+# Environment: APPEND_POSTGRESQL_BIN (the folder of the server's programs, if not the system's);
+# APPEND_TEST_TEMPLATES (a folder; the first start keeps a data directory with the roles and the database
+# in it, and later starts of the same programs copy that directory).
 #
 # After `start` DIR/postgresql contains: port, the port on 127.0.0.1 (below 32,768, outside the range
 # of client ports); log, the server's log. Roles: append (no password), append_pw (password "append
@@ -23,7 +24,7 @@ shift 2
 [ -d "$dir" ] || fail "no folder $dir"
 home=$(cd "$dir" && pwd)/postgresql
 
-bin=$(pg_config --bindir 2>/dev/null || true)
+bin=${APPEND_POSTGRESQL_BIN:-$(pg_config --bindir 2>/dev/null || true)}
 [ -x "$bin/initdb" ] || bin=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
 [ -x "$bin/initdb" ] || bin=$(dirname "$(command -v initdb || echo /nowhere/initdb)")
 [ -x "$bin/initdb" ] || fail 'no PostgreSQL server programs found (scripts/setup.sh test)'
@@ -83,7 +84,7 @@ logging_collector = off
 
 # Makes the data directory. Copying a template takes a tenth of the time of initdb.
 make_data() {
-    local template=${APPEND_TEST_TEMPLATES:-/nowhere}/postgresql
+    local template=${APPEND_TEST_TEMPLATES:-/nowhere}/postgresql${bin//\//_}
     if [ -d "$template" ]; then
         cp -a "$template" "$home/data"
         return

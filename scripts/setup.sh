@@ -9,7 +9,7 @@ usage='usage: scripts/setup.sh run|test|bench'
 run_packages='gcc libc6-dev cmake make ninja-build pkg-config python3 libpq-dev libsqlite3-dev
     libmariadb-dev unixodbc-dev libjansson-dev libmicrohttpd-dev liblua5.4-dev
     libcurl4-openssl-dev libbpf-dev clang bpftool'
-test_packages='git gnuplot-nox postgresql postgresql-client pgbouncer mariadb-server mariadb-client clickhouse-server influxdb odbcinst odbc-postgresql
+test_packages='git gnuplot-nox postgresql postgresql-client pg-wait-sampling pgbouncer mariadb-server mariadb-client clickhouse-server influxdb odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev fio clang-format clang-tidy
     libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
     python3-pip openssl libopenmpi-dev openmpi-bin iproute2 chromium docker.io
@@ -35,6 +35,7 @@ can_fuzz() {
 # Checks for the contents of packages that may be installed under another name.
 is_there_by_another_name() {
     case $1 in
+    pg-wait-sampling) ls /usr/lib/postgresql/*/lib/pg_wait_sampling.so >/dev/null 2>&1 ;;
     pkg-config) command -v pkg-config >/dev/null ;;
     mariadb-server) [ -x /usr/sbin/mariadbd ] && command -v mariadb-install-db >/dev/null ;;
     gnuplot-nox) command -v gnuplot >/dev/null ;;
@@ -171,6 +172,16 @@ case " $missing " in
     runtime=libclang-rt-$version-dev
     apt-cache show "$runtime" >/dev/null 2>&1 || runtime=
     missing=$(echo "$missing " | sed "s/ libclang-rt-dev / $runtime /")
+    ;;
+esac
+
+case " $missing " in
+*' pg-wait-sampling '*)
+    # The package's name has PostgreSQL's version. Without it --waits is not compared with the extension.
+    version=$(apt-cache depends postgresql | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p' | head -n 1)
+    sampling=postgresql-$version-pg-wait-sampling
+    apt-cache show "$sampling" >/dev/null 2>&1 || sampling=
+    missing=$(echo "$missing " | sed "s/ pg-wait-sampling / $sampling /")
     ;;
 esac
 

@@ -2,7 +2,7 @@
 # Prints the interface that users can rely on: commands and their options, targets and methods, exit
 # codes, environment variables, the files in the folders of runs, searches and sweeps, the columns of
 # their CSV files, the keys of all JSON, the metrics, the elements of the JUnit file. One fact in each
-# line, sorted. After a colon follows what the fact is true for.
+# line, sorted. What the fact is true for follows after a colon.
 #
 #   scripts/surface.sh [PROGRAM]      default: $APPEND_BINARY, else build/append
 #
@@ -47,7 +47,7 @@ create table t (a integer unique, b integer);
 SQL
 run plain 0 2 400 null: --read none --out plain
 run rate 0 2 400 null: --rate 4000 --report --out rate --mark 0.01=mark --metrics-file rate.prom \
-    --junit rate.xml --expect 'throughput>1' --json
+    --junit rate.xml --expect 'throughput>1' --log-transactions --json
 run shapes 0 2 null: --duration 900ms --churn 10 --idle 2 --on-drop reconnect --out shapes --json
 run rows 0 2 400 --verify rows --on-drop reconnect --out rows --json
 run filled 0 1 4 sqlite:rejected.db --table t --schema-file unique.sql --values 'a=1..4' --batch 1 \
@@ -60,6 +60,7 @@ run find-max 0 find-max null: --first 1 --max-sessions 2 --hold 500ms --p99 1 --
 run sweep '0 5' sweep --sessions 1,2 --records 200,400 --repeat 2 --rate 4k null: --report --out sweep \
     --json --metrics-file sweep.prom --expect 'throughput>1G'
 run check 0 check 2 sqlite:checked.db --json
+run certify 0 certify 2 --server sqlite --faults kill:1 --out certify --junit certify.xml
 # Runs that meet a limit: they have findings, and the causes of a failed level.
 (
     ulimit -v 600000
@@ -72,7 +73,7 @@ run report 0 report shapes rate sweep --all --png --json --out page/page.html
 run compare 0 compare plain rate --json
 run compare-sweeps 5 compare sweep sweep --fail-if 'throughput<2' --json
 "$program" help >help.run
-for command in run check find-max report compare sweep prepare cleanup; do
+for command in run check find-max report compare sweep prepare cleanup certify; do
     "$program" help "$command" >"help.$command"
 done
 "$program" help help >help.help
@@ -114,8 +115,8 @@ def read_help(command, text):
 
 
 def keys(value, path):
-    """The paths of all keys; an element of an array is []."""
-    if isinstance(value, dict):
+    """The paths of all keys; an element of an array is []. The machine decides the keys of `conditions`."""
+    if isinstance(value, dict) and path != "conditions":
         for key, inner in value.items():
             yield f"{path}.{key}" if path else key
             yield from keys(inner, f"{path}.{key}" if path else key)
@@ -166,7 +167,7 @@ for name in re.findall(r"^  (\w+)", versions, re.M):
     fact("adapter", name)
 for kind, names in (("run", "plain rate shapes rows filled rejected limit"),
                     ("find-max", "find-max limit-find-max"),
-                    ("sweep", "sweep")):
+                    ("sweep", "sweep"), ("certify", "certify")):
     for name in names.split():
         read_folder(kind, here / name)
 for path in (here / "page").iterdir():

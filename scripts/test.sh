@@ -5,7 +5,8 @@
 #   scripts/test.sh [ctest arguments …]     for example: scripts/test.sh -R cli.null
 #
 # The tests of Machbase need the vendor's client library: scripts/machbase_client.sh downloads it, unless
-# APPEND_TEST_MACHBASE_LIB names its folder. The tests of QuestDB need Java 17 and the server's program,
+# APPEND_TEST_MACHBASE_LIB names its folder. scripts/postgresql_18.sh downloads the programs of PostgreSQL
+# 18, unless APPEND_TEST_POSTGRESQL_18 names their folder. The tests of QuestDB need Java 17 and the server's program,
 # which scripts/questdb.sh downloads.
 #
 # Environment: BUILD (build folder, default build/test), CMAKE_ARGS (arguments for configuring), TARGETS
@@ -14,8 +15,11 @@
 # -LE 'valgrind|postgresql|mariadb|clickhouse|influxdb').
 # Fails when a test fails, when a test is skipped, and when no test runs. Tests may be skipped only as
 # follows: the tests of full disks where mounting is not allowed (not root, or a container); the tests
-# of limits where cgroups and network namespaces cannot be created; the tests of Machbase where its
-# client library cannot be downloaded; the tests of QuestDB without Java or without its program.
+# of limits where cgroups and network namespaces cannot be created; power losses of append certify where no
+# disk image can be mounted (not root, or a container); the tests of Machbase where its
+# client library cannot be downloaded; the tests of QuestDB without Java or without its program; those of
+# PostgreSQL 18 where its programs cannot be downloaded; the comparison with the extension pg_wait_sampling
+# where the system has no package of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -74,6 +78,10 @@ if [ -z "${APPEND_TEST_MACHBASE_LIB:-}" ]; then
     APPEND_TEST_MACHBASE_LIB=$(scripts/machbase_client.sh) || APPEND_TEST_MACHBASE_LIB=
 fi
 export APPEND_TEST_MACHBASE_LIB
+if [ "${SERVER:-1}" = 1 ] && [ -z "${APPEND_TEST_POSTGRESQL_18:-}" ]; then
+    APPEND_TEST_POSTGRESQL_18=$(scripts/postgresql_18.sh) || APPEND_TEST_POSTGRESQL_18=
+    export APPEND_TEST_POSTGRESQL_18
+fi
 questdb=$([ "${SERVER:-1}" != 1 ] || scripts/questdb.sh fetch) || questdb=
 
 without=valgrind
@@ -117,6 +125,14 @@ if ! can_confine 2>/dev/null && grep -qE "$confined" <<<"$skips"; then
     grep -E "$confined" <<<"$skips" >&2
     skips=$(grep -vE "$confined" <<<"$skips" || true)
 fi
+certify=' cli\.(sqlite|postgresql|mariadb)_certify(_ends)? '
+if grep -qE "$certify" <<<"$skips" &&
+    reason=$(cd tests/cli && python3 -c 'import certify; print(certify.power_is_impossible())') &&
+    [ -n "$reason" ]; then
+    echo "test.sh: NOTE: only a part of these ran: $reason" >&2
+    grep -E "$certify" <<<"$skips" >&2
+    skips=$(grep -vE "$certify" <<<"$skips" || true)
+fi
 for engine in docker podman; do
     if grep -q " cli\.postgresql_$engine " <<<"$skips" &&
         ! reason=$(python3 tests/cli/containers.py "Probe.test_$engine" 2>&1); then
@@ -134,6 +150,15 @@ fi
 if [ -z "$questdb" ] && grep -q ' cli\.influxdb_questdb ' <<<"$skips"; then
     echo "test.sh: NOTE: Java 17 or QuestDB's program is missing, so cli.influxdb_questdb did not run" >&2
     skips=$(grep -v ' cli\.influxdb_questdb ' <<<"$skips" || true)
+fi
+if [ -z "${APPEND_TEST_POSTGRESQL_18:-}" ] && grep -q ' cli\.postgresql_18 ' <<<"$skips"; then
+    echo "test.sh: NOTE: the programs of PostgreSQL 18 are missing, so cli.postgresql_18 did not run" >&2
+    skips=$(grep -v ' cli\.postgresql_18 ' <<<"$skips" || true)
+fi
+if [ ! -e "$(pg_config --pkglibdir 2>/dev/null)/pg_wait_sampling.so" ] &&
+    grep -q ' cli\.postgresql_wait_sampling ' <<<"$skips"; then
+    echo "test.sh: NOTE: pg_wait_sampling is missing, so cli.postgresql_wait_sampling did not run" >&2
+    skips=$(grep -v ' cli\.postgresql_wait_sampling ' <<<"$skips" || true)
 fi
 skipped=$(grep -c . <<<"$skips" || true)
 passed=$(grep -cE ' Passed ' "$temp/ctest.log" || true)

@@ -6,11 +6,15 @@
 --     append prepare 4 5432 --workload tpcb --set scale=10
 --     append 10 5432 --workload tpcb --set scale=10 --duration 60s
 --     append 10 5432 --workload tpcb --set scale=10,mode=select-only -T 60s
+--     append prepare 4 5432 --workload tpcb --set partitions=8,foreign_keys=true
 
 local mode = param("mode", "tpcb-like", "which of pgbench's scripts",
     {"tpcb-like", "simple-update", "select-only"})
 local scale = param("scale", 1, "branches, with 10 tellers and 100,000 accounts each",
     {min = 1, max = 200000000})
+local partitions = param("partitions", 0, "parts of the accounts; 0: one table", {min = 0, max = 8192})
+local method = param("partition_method", "range", "how the accounts are divided", {"range", "hash"})
+local has_keys = param("foreign_keys", false, "the tables refer to each other")
 local is_whole = mode == "tpcb-like"
 local is_reading = mode == "select-only"
 
@@ -24,22 +28,30 @@ local function branch(rows)
     return derive(row(0), function(i) return i // rows + 1 end)
 end
 
-dataset("pgbench_branches", scale, {
+-- The foreign keys of a table; none without the parameter.
+local function keys_to(columns)
+    return has_keys and columns or {}
+end
+
+local branches = dataset("pgbench_branches", scale, {
     {"bid", "int32", row(), key = true},
     {"bbalance", "int32", zero},
     {"filler", "char(88)"},
 })
-dataset("pgbench_tellers", scale * tellers, {
+local teller_rows = dataset("pgbench_tellers", scale * tellers, {
     {"tid", "int32", row(), key = true},
     {"bid", "int32", branch(tellers)},
     {"tbalance", "int32", zero},
     {"filler", "char(84)"},
-})
-dataset("pgbench_accounts", scale * accounts, {
+}, {foreign_keys = keys_to({bid = branches})})
+local account_rows = dataset("pgbench_accounts", scale * accounts, {
     {"aid", aid_type, row(), key = true},
     {"bid", "int32", branch(accounts)},
     {"abalance", "int32", zero},
     {"filler", "char(84)", pattern(" ")},
+}, {
+    partitions = {by = method, column = "aid", count = partitions},
+    foreign_keys = keys_to({bid = branches}),
 })
 local history = dataset("pgbench_history", 0, {
     {"tid", "int32"},
@@ -48,7 +60,7 @@ local history = dataset("pgbench_history", 0, {
     {"delta", "int32"},
     {"mtime", "timestamp"},
     {"filler", "char(22)"},
-})
+}, {foreign_keys = keys_to({bid = branches, tid = teller_rows, aid = account_rows})})
 
 local aid = uniform(1, scale * accounts)
 local bid = uniform(1, scale)
@@ -74,6 +86,17 @@ if is_whole then
         "UPDATE pgbench_branches SET bbalance = bbalance + ? WHERE bid = ?", {"int32", "int32"})
 end
 
+-- SQLite checks foreign keys only in sessions that say so.
+if has_keys then
+    local check_keys = statement("foreign_keys",
+        {sqlite = "PRAGMA foreign_keys = ON", default = "SELECT 1"})
+    on_session(function()
+        if session.dialect == "sqlite" then
+            check_keys:run()
+        end
+    end)
+end
+
 transaction(mode, function()
     if is_reading then
         balance:run(aid)
@@ -88,3 +111,12 @@ transaction(mode, function()
     end
     insert:run(t, b, a, d)
 end, {autocommit = is_reading})
+
+-- The other sums are not compared: pgbench empties the history before a run, and simple-update
+-- changes the accounts alone.
+if is_whole then
+    invariant("the balances of tellers and of branches have the same sum", [[
+        SELECT t.total, b.total FROM (SELECT SUM(tbalance) AS total FROM pgbench_tellers) t,
+            (SELECT SUM(bbalance) AS total FROM pgbench_branches) b
+        WHERE t.total <> b.total]])
+end

@@ -152,10 +152,76 @@ struct storage_queries {
     bool is_working_directory; /* the folder is the server process's working directory */
     const char *const *sizes;  /* return the bytes of the table with its indexes; append uses the
                                   first query that returns a number; NULL-terminated */
-    const char *right;    /* note for the user when the server refuses the queries: it names the
-                             missing privilege; NULL if the privilege is unknown */
-    const char *counters; /* returns names and numbers: the server's counts of its writes and syncs;
-                             NULL if the server does not count them */
+    const char *right; /* note for the user when the server refuses the queries: it names the
+                          missing privilege; NULL if the privilege is unknown */
+    const char *const *counters; /* return names and numbers: the server's counts of its writes and
+                                    syncs; append uses the first query that returns rows;
+                                    NULL-terminated; NULL if the server does not count them */
+};
+
+/* What a call waits for at the server. */
+enum wait_class {
+    WAIT_CPU,       /* nothing that the server names: the session works, or waits for a CPU */
+    WAIT_LOG,       /* the log that makes commits durable */
+    WAIT_EXTENSION, /* room in the table's file: one session at a time extends it */
+    WAIT_LOCK,      /* a lock on a row, a table or an object of the user that another session has */
+    WAIT_BUFFER,    /* a page in memory that another session uses */
+    WAIT_LOCK_MANAGER, /* the list of locks itself */
+    WAIT_DATA_IO,      /* reads and writes of data files */
+    WAIT_COMMIT,       /* bookkeeping of transactions */
+    WAIT_REPLICATION,  /* another server that must confirm */
+    WAIT_CLIENT,       /* the client or the network */
+    WAIT_OTHER,
+    WAIT_CLASSES
+};
+
+/* Waits without a type: a query whose time is divided after its end, and the rest of that time. */
+#define WAIT_QUERY "query"
+#define WAIT_REST "in no counter"
+
+/* How a database shows what its sessions wait for. */
+struct wait_queries {
+    /* Each returns a row for each session: its number as in struct session_name; 1 if it is at work
+     * on a call, else 0; type and event of its wait as the database names them, NULL if it does not
+     * wait; and the number of its process or thread on the server's machine, or NULL. A row with
+     * the number 0 stands for all sessions without a row of their own. append uses the first query
+     * that succeeds; NULL-terminated. */
+    const char *const *polls;
+    const char *privilege; /* what is missing when the user may not run a query, and the privilege
+                              for it; NULL if no privilege helps */
+
+    /* The type names a stage of the session's work, which may run or wait. If the server is on this
+     * machine, the kernel says which, and its name for the wait becomes the event. */
+    bool has_stages;
+
+    /* Returns up to one row for the session with the number ?: who holds the lock that it waits
+     * for. The cells: number of that session, its application or user, its state, and its
+     * statement. NULL if the database does not show it. */
+    const char *blocker;
+
+    /* Return names and numbers: counts that the server keeps, of which append reports the growth
+     * during the run. Queries that fail are left out, because versions differ; NULL-terminated.
+     * NULL if there are no such queries. */
+    const char *const *counters;
+
+    /* What the polls show as WAIT_QUERY is divided by these times after the run. Return the name of
+     * an operation or statement, a wait, and a time in any unit, of the queries that have ended; a
+     * row with the wait "" has the whole time, and what no other row has of it is WAIT_REST. Only
+     * the proportions count. The values of ? are the number of the session that asks, and the
+     * seconds since the polls began: older queries do not count. append uses the first query that
+     * returns rows; NULL-terminated. NULL if the polls show each wait. */
+    const char *const *times;
+    const char *no_times; /* why no query returns rows, and what helps */
+
+    unsigned least_gap_ms; /* shortest time between two polls, when a poll disturbs the server */
+
+    /* The classes of waits; the first entry that fits counts. Upper and lower case are the same. A
+     * NULL fits every text, and an event that ends in '*' fits every event that begins like it.
+     * The entry with two NULLs is the last one: all other waits are WAIT_OTHER. */
+    const struct wait_meaning {
+        const char *type, *event;
+        enum wait_class class;
+    } * meanings;
 };
 
 /* Statements that keep a short text with a table until the table is dropped: the mark by which
@@ -169,9 +235,11 @@ struct table_mark_statements {
     const char *place; /* returns one cell: the names of database and table or, if the server
                           numbers its tables, the table's number; so a copy of the table with the
                           same text has another place */
-    const char *const *others; /* return objects that append did not create and that depend on the
-                                  table, one cell each, "orders refers to it"; every query is run;
-                                  NULL-terminated */
+    const char *const *others; /* return objects that depend on the table, "orders refers to it",
+                                  and as a second cell the name of the object if it is a table that
+                                  says that append created it, else NULL or no cell: append then
+                                  reads that table's mark. Objects that append certainly created may
+                                  be left out. Every query is run; NULL-terminated */
     const char *write;         /* replaces the text */
     const char *write_parts;   /* writes the text to the partitions of a table that append has just
                                   created; NULL if not needed */
@@ -182,15 +250,35 @@ struct table_mark_statements {
     const char *begin_delete, *end_delete;
 };
 
+/* Templates for a table that is divided into parts. $0 stands for the table's name and $2 for the
+ * column that decides a row's part, both quoted; $3 for the number of parts; $4 and $5 for the
+ * number of one part, from 1 and from 0; $6 and $7 for its range, from $6 to below $7; $8 for a
+ * name for the part, quoted; $9 for all parts, with commas between. */
+struct partition_statements {
+    const char *hash, *range;           /* follow the closing bracket of CREATE TABLE */
+    const char *hash_part, *range_part; /* one part; NULL if no text for it is needed */
+    bool are_tables; /* each part is a table, which a statement after CREATE TABLE makes; otherwise
+                        the parts are written in place of $9 */
+    const char *least, *most;   /* in place of $6 of the first part and $7 of the last */
+    const char *count;          /* returns how many parts the table ? has */
+    bool excludes_foreign_keys; /* such a table has no foreign keys, and none refers to it */
+};
+
+/* Foreign keys of a database that takes FOREIGN KEY in CREATE TABLE. */
+struct foreign_key_statements {
+    const char *engine; /* the storage engine that keeps foreign keys; "" if any does */
+    const char *count;  /* returns how many foreign keys the table ? has */
+};
+
 /* Queries for the server's settings that decide durability and speed, as they apply to this
  * session; and the values that weaken durability. */
 struct settings_queries {
     const char *const *queries; /* return names and values, one setting a row; append uses the first
                                    query that succeeds; NULL-terminated */
 
-    /* Queries about one table, ? is its name; every query is run. They return rows of (setting,
-     * table name) when the table's rows are not durable, and rows for the table's indexes, triggers
-     * and foreign keys. NULL-terminated. */
+    /* Queries about one table, whose name is the parameter `?`. Every query is run. They return
+     * rows of (setting, table name) when the table's rows are not durable, and rows for the table's
+     * indexes, triggers and foreign keys. NULL-terminated. */
     const char *const *table_queries;
 
     const struct weak_setting {
@@ -201,6 +289,19 @@ struct settings_queries {
 
 enum {
     SERVER_SETTINGS_MAX = 96 /* the queries return at most 64 */
+};
+
+/* Statements by which append certify tests what a server keeps. A member is NULL if the database
+ * has no statement for its purpose. */
+struct integrity_statements {
+    const char *checkpoint;     /* writes changed pages to the data files; $0 is the table */
+    const char *checkpoint_end; /* is sent after it */
+    const char *available; /* returns a number, 0 if `check` cannot be run; NULL if it always can */
+
+    /* Reads the table and its indexes; $0 and $5 as in struct storage_queries. A returned row whose
+     * last cell is a text other than "" and "ok" names damage, unless the cell before it is "note".
+     * An error of the server itself (ERROR_SERVER) also is damage. */
+    const char *check;
 };
 
 /* The settings that the server reported. */
@@ -237,9 +338,14 @@ struct connection_info {
     const struct storage_queries *storage; /* static; NULL if unknown */
     const struct table_mark_statements
         *table_mark; /* static; NULL if the database keeps no text with a table */
-    const struct settings_queries *settings; /* static; NULL if unknown */
+    const struct settings_queries *settings;      /* static; NULL if unknown */
+    const struct integrity_statements *integrity; /* static; NULL if unknown */
     const char *lift_row_limit; /* lifts, for this connection, a server setting that limits the rows
                                    of a result; static; NULL if there is no such setting */
+    const char *lasting_tables; /* returns name, storage engine, and whether it is in this
+ database (1 or 0), of each table that a
+                                   rollback does not change back; static; NULL if there is no such
+                                   table, or if that is unknown */
     char address[64];           /* address of the peer; "": the same as `host` */
     bool has_created_database;  /* open created the database, which was missing */
 
@@ -260,7 +366,12 @@ struct connection_info {
     bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
-    char note[240]; /* one line for the user about how this connection works */
+    const struct partition_statements
+        *partitions; /* static; NULL if the database does not divide tables, or is not known to */
+    const struct foreign_key_statements
+        *foreign_keys; /* static; NULL if CREATE TABLE takes no FOREIGN KEY, or is not known to */
+    char note[240];    /* one line for the user about how this connection works */
+    const struct wait_queries *waits; /* static; NULL if unknown */
 };
 
 enum {
@@ -270,7 +381,7 @@ enum {
 /* A statement to run. It is constant and outlives every connection that ran it. */
 struct statement {
     const char *sql;  /* in this database's dialect; parameters are ? outside quotes and comments */
-    const char *name; /* for messages; may be NULL */
+    const char *name; /* what the server's log calls it; may be NULL */
     bool is_prepared; /* true: one statement that is run repeatedly, and that the adapter prepares
                          if that is faster. false: one or several statements, sent as text each
                          time */
@@ -381,17 +492,17 @@ struct adapter {
     enum status (*open)(const struct adapter *adapter, const struct target *target,
                         struct adapter_conn **conn, struct error *error);
 
-    /* Disconnects and frees. Accepts NULL, cannot fail, does not wait for a dead server. */
+    /* Disconnects and frees `conn`. Accepts NULL, cannot fail, does not wait for a dead server. */
     void (*close)(struct adapter_conn *conn);
 
     /* Optional. Called by another thread: makes a call that is blocked in this connection return
      * soon, as LOST. The connection stays open during interrupt. */
     void (*interrupt)(struct adapter_conn *conn);
 
-    /* Optional, both or neither. name_session is called by another thread, like interrupt.
-     * end_sessions is called on another connection. It ends those of this user's sessions that have
-     * these names, whatever they are doing, and adds their number to *ended. It gives up at the
-     * moment until_ns (CLOCK_MONOTONIC, ns). */
+    /* Optional; end_sessions needs name_session. name_session is called by another thread, like
+     * interrupt. end_sessions is called on another connection. It ends those of this user's
+     * sessions that have these names, whatever they are doing, and adds their number to *ended. It
+     * gives up at the moment until_ns (CLOCK_MONOTONIC, ns). */
     void (*name_session)(struct adapter_conn *conn, struct session_name *name);
     enum status (*end_sessions)(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
@@ -447,7 +558,7 @@ struct adapter {
                        const struct batch *parameters, struct answer *answer, struct error *error);
 
     /* Optional. Prepares a statement. *prepared is NULL or the result of an earlier call,
-     * successful or not; the new statement replaces the old one, also on the server. On OK,
+     * successful or not; the new statement replaces the old one, on the server as well. On OK,
      * run_prepared runs *prepared. If *prepared is still NULL after OK, the statement was only
      * checked, and run runs it. */
     enum status (*prepare)(struct adapter_conn *conn, const struct statement *statement,
@@ -482,10 +593,13 @@ struct adapter {
      sizeof(struct server_limits) + sizeof(struct connection_info) +                               \
      sizeof(struct sql_templates) + sizeof(struct storage_queries) +                               \
      sizeof(struct table_mark_statements) + sizeof(struct settings_queries) +                      \
-     sizeof(struct statement) + sizeof(struct answer) + sizeof(struct append_loss) +               \
-     sizeof(struct column) + sizeof(struct table) + sizeof(struct batch) + sizeof(struct error) +  \
-     sizeof(struct transaction) + sizeof(struct session_name) + sizeof(struct cell) +              \
-     sizeof(struct column_data) + sizeof(struct text_value) + sizeof(struct column_kind))
+     sizeof(struct integrity_statements) + sizeof(struct statement) + sizeof(struct answer) +      \
+     sizeof(struct append_loss) + sizeof(struct column) + sizeof(struct table) +                   \
+     sizeof(struct batch) + sizeof(struct error) + sizeof(struct transaction) +                    \
+     sizeof(struct session_name) + sizeof(struct cell) + sizeof(struct column_data) +              \
+     sizeof(struct text_value) + sizeof(struct column_kind) + sizeof(struct wait_queries) +        \
+     sizeof(struct wait_meaning) + sizeof(struct partition_statements) +                           \
+     sizeof(struct foreign_key_statements))
 
 /* The symbol that the shared library NAME.so of the adapter NAME exports:
  *

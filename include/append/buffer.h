@@ -45,7 +45,7 @@ void buffer_add_identifier(struct buffer *buffer, const char *name, char quote)
     APPEND_API(buffer_add_identifier);
 
 /* Returns a stream that adds to the buffer; the caller closes it with fclose. Returns NULL if
- * memory is out. Unlike with open_memstream, buffer_failed reports every incomplete content. */
+ * memory runs out. Unlike with open_memstream, buffer_failed reports every incomplete content. */
 FILE *buffer_open(struct buffer *buffer) APPEND_API(buffer_open);
 
 /* Returns true when an allocation failed since init or clear: the content is incomplete. */

@@ -8,12 +8,13 @@ import time
 
 import odbc
 import over_http
+import watching
 import workloads
 from mariadb import Mariadb
 from measure import Append, Excluded
 from postgresql import Postgresql
 
-PARTS = ("postgresql", "mariadb", "odbc", "null", "workloads", "http")
+PARTS = ("postgresql", "mariadb", "odbc", "null", "workloads", "watching", "http")
 
 
 def measure_generator(append, number):
@@ -67,6 +68,8 @@ def main():
         measure_generator(append, number)
     if "workloads" in arguments.parts:
         workloads.measure(append, postgresql, mariadb, folder, number)
+    if "watching" in arguments.parts:
+        watching.measure(postgresql, number)
     if "http" in arguments.parts:
         over_http.measure(append, arguments.clickhouse_ports, arguments.influxdb_port, folder, number)
     print(f"\nbench: {time.monotonic() - begin:.0f} s")

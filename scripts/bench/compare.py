@@ -1,7 +1,8 @@
 """Interleaved rounds, medians and ratios.
 
-Each comparison runs its tools in turn (A B C A B C …), each on an empty table, and prints the medians.
-A run is excluded, with a message, if the table does not contain exactly the wanted rows after it.
+Each comparison runs its tools in turn, each on an empty table, and prints the medians. Each round begins
+with the next tool (A B C, B C A, …), so no tool always follows the same one. A ratio is the median of the
+ratios of the rounds: what slows the machine for minutes slows both runs of a round. A run is excluded, with a message, if the table does not contain exactly the wanted rows after it.
 """
 
 import statistics
@@ -31,10 +32,11 @@ def compare(title, shape, first, peers, server, rounds):
     """shape: (sessions, rows). first: (name, run). server: empty() and count() of the table."""
     sessions, rows = shape
     tools = [first] + [(peer.name, peer.run) for peer in peers]
-    results = {name: [] for name, _ in tools}
+    results = {name: {} for name, _ in tools}  # by round
     print(f"\n{title}: {sessions:,} sessions, {rows:,} rows")
     for turn in range(1, rounds + 1):
-        for name, run in tools:
+        begin = (turn - 1) % len(tools)
+        for name, run in tools[begin:] + tools[:begin]:
             server.empty()
             try:
                 measured = run(sessions, rows)
@@ -44,12 +46,14 @@ def compare(title, shape, first, peers, server, rounds):
             except Excluded as reason:
                 print(f"  EXCLUDED {name}, round {turn}: {reason}")
                 continue
-            results[name].append(measured)
+            results[name][turn] = measured
     print_results(shape, results)
     base = first[0]
     for peer in peers:
-        if results[base] and results[peer.name]:
-            print_ratio(base, peer, results, rows)
+        rounds_of_both = [(results[base][turn], results[peer.name][turn])
+                          for turn in results[base] if turn in results[peer.name]]
+        if rounds_of_both:
+            print_ratio(base, peer, rounds_of_both)
     sys.stdout.flush()
 
 
@@ -64,7 +68,8 @@ def print_results(shape, results):
           f"{'client RSS':>13}{'runs':>6}")
     print(f"  {'':18}{'append phase':>12}{'connect-leave':>14}{'program':>11}{'us/row':>12}"
           f"{'KiB/session':>13}")
-    for name, runs in results.items():
+    for name, by_round in results.items():
+        runs = list(by_round.values())
         if not runs:
             print(f"  {name:18}{'no valid run':>12}")
             continue
@@ -80,20 +85,17 @@ def shown(rate):
     return "-" if rate is None else f"{rate:,.0f}"
 
 
-def print_ratio(base, peer, results, rows):
+def print_ratio(base, peer, rounds):
     attribute, words = peer.span
-
-    def ratio(value):
-        return median(results[base], value) / median(results[peer.name], value)
-
-    spanned = ratio(lambda run: getattr(run, attribute))
-    whole = ratio(lambda run: rows / run.wall_s)
+    ratios = sorted(getattr(ours, attribute) / getattr(theirs, attribute) for ours, theirs in rounds)
+    spanned = statistics.median(ratios)
+    whole = statistics.median(theirs.wall_s / ours.wall_s for ours, theirs in rounds)
     verdict = ""
     if peer.target:
         least, is_met = peer.target
         verdict = f", target {least}: {'met' if is_met(spanned) else 'MISSED'}"
-    print(f"  {base} / {peer.name}: {spanned:.2f} x by {words} (whole program {whole:.2f} x)"
-          f"{verdict}")
+    print(f"  {base} / {peer.name}: {spanned:.3f} x by {words}, in the rounds {ratios[0]:.3f} to {ratios[-1]:.3f}"
+          f" (whole program {whole:.2f} x){verdict}")
 
 
 def at_least(ratio):
@@ -101,4 +103,4 @@ def at_least(ratio):
 
 
 def at_most(ratio):
-    return (f"<= {ratio:g} x", lambda found: found <= ratio)
+    return (f"<= {ratio:.4g} x", lambda found: found <= ratio)

@@ -173,9 +173,9 @@ enum status arangodb_execute(struct adapter_conn *conn, const char *sql, struct 
     for (; status == STATUS_OK && sql[strspn(sql, " \t\r\n")] != '\0'; sql = request.end) {
         if (!read_request(sql, &request)) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "ArangoDB has no SQL: statements are METHOD PATH [JSON], a line each, as in "
-                      "POST %s {\"name\": \"c\"}: %.80s",
-                      collection, sql);
+                      "'%.80s' is not a statement: ArangoDB has no SQL; write METHOD PATH [JSON], "
+                      "one per line, for example POST %s {\"name\": \"c\"}",
+                      sql, collection);
             return STATUS_REJECTED;
         }
         const size_t length = strcspn(request.path, "? \t\r\n");

@@ -3,9 +3,14 @@
  * TabSeparated or JSONEachRow with --method. Queries are sent as text with their parameters as
  * literals, and answered in TabSeparated. A parameter of the URL that http.h does not know is a
  * server setting for every request: "?async_insert=1".
+ *
+ * The server has no sessions of its own. Each connection has a random number, which it adds to the
+ * header User-Agent with the name of the statement: "append/1.0 (session 4711; append)". The server
+ * shows this header in system.processes and in its query log.
  */
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,6 +18,7 @@
 #include "adapters/clickhouse.h"
 #include "adapters/http.h"
 #include "base/ask.h"
+#include "base/random.h"
 
 static const char *const methods[] = {"rowbinary", "tsv", "json", NULL};
 static const char *const formats[] = {"RowBinary", "TabSeparated", "JSONEachRow"};
@@ -23,6 +29,8 @@ struct adapter_conn {
     char version[64];
     char user[128], database[128];
     enum clickhouse_method method;
+    uint64_t number; /* the session's number; its upper bits are the same in the whole process */
+    char agent[160];
 
     const struct table *table; /* the table that insert_path and the open append write to */
     struct buffer insert_path;
@@ -56,8 +64,8 @@ static bool set(struct adapter_conn *conn, const char *key, const char *value, s
                                            "password", "default_format", "session_id"};
     for (size_t i = 0; i < COUNT_OF(reserved); i++) {
         if (strcmp(reserved[i], key) == 0) {
-            error_set(error, ERROR_USAGE, 0, NULL, "'%s' cannot be set as a ClickHouse setting",
-                      key);
+            error_set(error, ERROR_USAGE, 0, NULL,
+                      "'%s' cannot be a URL parameter, because append sets it: leave it out", key);
             return false;
         }
     }
@@ -95,8 +103,16 @@ static enum status check_insert(struct adapter_conn *conn, uint64_t length, stru
                : http_malformed_answer(conn->http, "an INSERT", error);
 }
 
-/* Runs one statement and adds its rows to the answer. */
-static enum status run_one(struct adapter_conn *conn, const struct buffer *sql,
+/* Returns what a request for the statement `name` adds to User-Agent. Names of statements have no
+ * characters that a header cannot contain. */
+static const char *agent_for(struct adapter_conn *conn, const char *name)
+{
+    snprintf(conn->agent, sizeof conn->agent, " (session %" PRIu64 "; %s)", conn->number, name);
+    return conn->agent;
+}
+
+/* Runs one statement of this name and adds its rows to the answer. */
+static enum status run_one(struct adapter_conn *conn, const char *name, const struct buffer *sql,
                            struct answer *answer, uint64_t *written, struct error *error)
 {
     struct clickhouse_reading reading = {.answer = answer};
@@ -106,6 +122,7 @@ static enum status run_one(struct adapter_conn *conn, const struct buffer *sql,
                                          .type = "text/plain; charset=UTF-8",
                                          .body = sql->bytes,
                                          .length = sql->length,
+                                         .agent = agent_for(conn, name),
                                          .take = clickhouse_take_line,
                                          .context = &reading};
     enum status status = http_send(conn->http, &request, error);
@@ -130,6 +147,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
 {
     struct sql_script script = {.rest = statement->sql, .lexis = SQL_BACKSLASHES};
     struct buffer sql = {0};
+    const char *const name = statement->name != NULL ? statement->name : "";
     enum status status = STATUS_OK;
     uint64_t written = 0;
     size_t used = 0;
@@ -152,7 +170,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
         buffer_add_text(&sql, at);
         status = buffer_failed(&sql) || buffer_failed(&script.statement)
                      ? dialect_memory_error(error)
-                     : run_one(conn, &sql, answer, &written, error);
+                     : run_one(conn, name, &sql, answer, &written, error);
     }
     buffer_fini(&script.statement);
     buffer_fini(&sql);
@@ -196,9 +214,9 @@ static enum status greet(struct adapter_conn *conn, const struct target *target,
     (void)target;
     const enum status status = run(conn, &identity, NULL, &answer, error);
     if (status == STATUS_OK && conn->version[0] == '\0') {
-        error_set(
-            error, ERROR_SERVER, 0, NULL,
-            "the server gives no version as ClickHouse does: is this ClickHouse's HTTP port?");
+        error_set(error, ERROR_SERVER, 0, NULL,
+                  "the server did not report a version as ClickHouse does: is this ClickHouse's "
+                  "HTTP port?");
         return STATUS_FATAL;
     }
     return status;
@@ -207,6 +225,12 @@ static enum status greet(struct adapter_conn *conn, const struct target *target,
 static enum status begin(struct adapter_conn *conn, const struct target *target,
                          struct error *error)
 {
+    /* 39 random bits for the process, so that a number has at most 63 bits */
+    static _Atomic uint64_t latest;
+    uint64_t none = 0;
+    atomic_compare_exchange_strong(&latest, &none,
+                                   random_seed() >> 1 << DIALECT_CLICKHOUSE_SESSION_BITS);
+    conn->number = atomic_fetch_add(&latest, 1) + 1;
     (void)error;
     while (target->method != NULL && methods[conn->method] != NULL &&
            strcmp(methods[conn->method], target->method) != 0) {
@@ -228,7 +252,7 @@ static void end(struct adapter_conn *conn)
     buffer_fini(&conn->body);
 }
 
-/* Recognises ClickHouse: only ClickHouse sends headers that begin like this, also when it answers
+/* Recognises ClickHouse: only ClickHouse sends headers that begin like this, even when it answers
  * with an error. */
 static bool is_clickhouse(unsigned status, const char *headers, const char *body)
 {
@@ -253,6 +277,11 @@ static const struct http_database database = {
     .set = set,
     .classify_error = classify_error,
 };
+
+static void name_session(struct adapter_conn *conn, struct session_name *name)
+{
+    *name = (struct session_name){.number = conn->number};
+}
 
 static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
                     struct connection_info *info)
@@ -333,6 +362,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
                                          .type = "application/octet-stream",
                                          .body = conn->body.bytes,
                                          .length = conn->body.length,
+                                         .agent = agent_for(conn, "append"),
                                          .body_buffer = &conn->body};
     enum status status = STATUS_OK;
     *accepted = 0;
@@ -375,6 +405,7 @@ const struct adapter adapter_clickhouse = {
     .dialect = &dialect_clickhouse,
     .own = &database,
     .inspect = inspect,
+    .name_session = name_session,
     .execute = execute,
     .describe = dialect_describe,
     .append_open = append_open,

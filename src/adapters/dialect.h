@@ -68,10 +68,15 @@ struct dialect {
     bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
+    const struct partition_statements *partitions;
+    const struct foreign_key_statements *foreign_keys;
     const struct storage_queries *storage;
     const struct table_mark_statements *table_mark;
     const struct settings_queries *settings;
+    const struct integrity_statements *integrity;
+    const struct wait_queries *waits;
     const char *lift_row_limit;
+    const char *lasting_tables;
 };
 
 extern const struct dialect dialect_postgresql;
@@ -121,6 +126,10 @@ enum clickhouse_wire {
 #define CLICKHOUSE_NATIVE(wire, width) ((uint32_t)(wire) << 24 | (uint32_t)(width))
 #define CLICKHOUSE_WIRE(native) ((enum clickhouse_wire)((native) >> 24))
 #define CLICKHOUSE_WIDTH(native) ((native)&0xffffff)
+
+enum {
+    DIALECT_CLICKHOUSE_SESSION_BITS = 24 /* lower bits of the number of a session */
+};
 
 /* Returns connection_info.unsupported for a server of this version ("18.16.1"). */
 const struct unsupported *dialect_clickhouse_unsupported(const char *version);

@@ -342,8 +342,69 @@ static const struct settings_queries settings = {
     .weak = (const struct weak_setting[]){
         {"wait_for_async_insert", "0", "rows are acknowledged before they are written"}, {0}}};
 
+/* The number of the session in User-Agent (clickhouse.c), and the name of the statement. A proxy
+ * may add words around them. */
+#define SESSION "toUInt64OrZero(extract(http_user_agent, '[(]session ([0-9]+); '))"
+#define STATEMENT "extract(http_user_agent, '[(]session [0-9]+; ([^)]*)[)]')"
+
+/* The times of the threads of a query (RealTime) in calls for which the server has a counter. Not
+ * OSIOWait, which is part of the times of reads and writes. */
+#define TIMES_OF(log)                                                                              \
+    "with ? as own, now() - ? as since select " STATEMENT " as operation,"                         \
+    " if(counter = 'RealTimeMicroseconds', '',"                                                    \
+    " replaceRegexpOne(counter, 'M[a-z]+seconds$', '')) as wait,"                                  \
+    " toString(sum(time * if(counter like '%Milliseconds', 1000, 1)))"                             \
+    " from " log " array join ProfileEvents.Names as counter, ProfileEvents.Values as time"        \
+    " where event_date >= toDate(since) and event_time >= since and query_start_time >= since"     \
+    " and toInt8(type) in (2, 4) and " SESSION " <> own"                                           \
+    " and bitShiftRight(" SESSION ", 24) = bitShiftRight(toUInt64(own), 24)"                       \
+    " and counter in ('RealTimeMicroseconds', 'UserTimeMicroseconds', 'SystemTimeMicroseconds',"   \
+    " 'OSCPUWaitMicroseconds', 'DiskReadElapsedMicroseconds', 'DiskWriteElapsedMicroseconds',"     \
+    " 'FileSyncElapsedMicroseconds', 'DirectorySyncElapsedMicroseconds', 'S3ReadMicroseconds',"    \
+    " 'S3WriteMicroseconds', 'RWLockReadersWaitMilliseconds', 'RWLockWritersWaitMilliseconds',"    \
+    " 'PartsLockWaitMicroseconds', 'ContextLockWaitMicroseconds', 'DelayedInsertsMilliseconds',"   \
+    " 'DelayedMutationsMilliseconds', 'ThrottlerSleepMicroseconds',"                               \
+    " 'NetworkReceiveElapsedMicroseconds', 'NetworkSendElapsedMicroseconds',"                      \
+    " 'ZooKeeperWaitMicroseconds') group by operation, wait"
+
+/* The server shows a query while it runs, but most of its counters only after its end, in the query
+ * log. A session without a query is idle: the server knows none of its own. */
+static const struct wait_queries waits = {
+    .polls =
+        (const char *const[]){"select " SESSION ", 1, '', '" WAIT_QUERY "', 0 from system.processes"
+                              " union all select toUInt64(0), 0, '', '', 0",
+                              NULL},
+    .times = (const char *const[]){"system flush logs; " TIMES_OF("system.query_log"),
+                                   TIMES_OF("system.query_log"), NULL},
+    .no_times = "the time in queries is not divided, because the server's query log does not show "
+                "them: it needs the setting log_queries, for example clickhouse://…?log_queries=1, "
+                "and the privilege to read system.query_log",
+    .counters = (const char *const[]){"select concat('system.events.', event), toString(value)"
+                                      " from system.events where event like '%seconds' or event"
+                                      " in ('Query', 'InsertQuery', 'SelectQuery', 'FailedQuery',"
+                                      " 'FailedInsertQuery', 'InsertedRows', 'InsertedBytes',"
+                                      " 'DelayedInserts', 'RejectedInserts', 'Merge',"
+                                      " 'MergedRows', 'MergedUncompressedBytes', 'FileSync',"
+                                      " 'ReadBufferFromFileDescriptorReadBytes',"
+                                      " 'WriteBufferFromFileDescriptorWriteBytes')",
+                                      NULL},
+    .meanings = (const struct wait_meaning[]){{NULL, "UserTime", WAIT_CPU},
+                                              {NULL, "SystemTime", WAIT_CPU},
+                                              {NULL, "OSCPUWait", WAIT_CPU},
+                                              {NULL, "Disk*", WAIT_DATA_IO},
+                                              {NULL, "FileSync*", WAIT_DATA_IO},
+                                              {NULL, "DirectorySync*", WAIT_DATA_IO},
+                                              {NULL, "S3*", WAIT_DATA_IO},
+                                              {NULL, "RWLock*", WAIT_LOCK},
+                                              {NULL, "PartsLock*", WAIT_LOCK},
+                                              {NULL, "ContextLock*", WAIT_LOCK},
+                                              {NULL, "Network*", WAIT_CLIENT},
+                                              {NULL, "ZooKeeper*", WAIT_REPLICATION},
+                                              {0}}};
+
 const struct dialect dialect_clickhouse = {
     .name = "clickhouse",
+    .waits = &waits,
     .settings = &settings,
     .table_mark = &table_mark,
     .classify_error = classify_error,

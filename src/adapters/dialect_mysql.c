@@ -689,8 +689,9 @@ static const struct storage_queries storage = {
             "where table_schema = database() and table_name = $5 and engine in ('MyISAM', 'Aria')",
             NULL},
     .right = "InnoDB table sizes are visible only with the PROCESS privilege (GRANT PROCESS)",
-    .counters = "show global status where Variable_name in"
-                " ('Innodb_log_writes', 'Innodb_data_fsyncs')",
+    .counters = (const char *const[]){"show global status where Variable_name in"
+                                      " ('Innodb_log_writes', 'Innodb_data_fsyncs')",
+                                      NULL},
 };
 
 static const struct table_mark_statements table_mark = {
@@ -699,11 +700,12 @@ static const struct table_mark_statements table_mark = {
     .place = "select concat(database(), '.', ?)",
     .others =
         (const char *const[]){
-            "select concat(k.table_schema, '.', k.table_name, ' refers to it') from"
-            " information_schema.key_column_usage k join information_schema.tables t on"
-            " t.table_schema = k.table_schema and t.table_name = k.table_name where"
-            " k.referenced_table_schema = database() and k.referenced_table_name = ? and"
-            " t.table_comment not like 'made by append: %' limit 1",
+            "select concat(k.table_schema, '.', k.table_name, ' refers to it'), case when"
+            " t.table_comment like '%made by append: %' and k.table_schema = database() then"
+            " k.table_name end from information_schema.key_column_usage k join"
+            " information_schema.tables t on t.table_schema = k.table_schema and"
+            " t.table_name = k.table_name where k.referenced_table_schema = database() and"
+            " k.referenced_table_name = ?",
             "select concat(trigger_name, ' is a trigger of it') from information_schema.triggers"
             " where event_object_schema = database() and event_object_table = ? limit 1",
             NULL},
@@ -760,15 +762,107 @@ static const struct settings_queries settings = {
         {"innodb_doublewrite", "OFF", "a crash of the machine can corrupt pages"},
         {0}}};
 
+static const struct partition_statements partitions = {
+    .hash = "partition by hash ($2) partitions $3",
+    .range = "partition by range ($2) ($9)",
+    .range_part = "partition p$4 values less than ($7)",
+    .most = "maxvalue",
+    .count = "select count(partition_name) from information_schema.partitions where table_schema ="
+             " database() and table_name = ?",
+    .excludes_foreign_keys = true,
+};
+
+static const struct foreign_key_statements foreign_keys = {
+    .engine = "InnoDB",
+    .count = "select count(*) from information_schema.referential_constraints where"
+             " constraint_schema = database() and table_name = ?",
+};
+
+/* The list of sessions names stages, not waits: "Updating status" is also the commit of a
+ * statement. A lock on a row is in innodb_trx only, which needs the privilege PROCESS. While the
+ * server fills the list, no session can connect, so it is asked four times a second at most. */
+static const struct wait_queries waits = {
+    .polls =
+        (const char *const[]){
+            "select p.ID, p.COMMAND <> 'Sleep',"
+            " case when t.trx_state = 'LOCK WAIT' then 'Lock' else p.STATE end,"
+            " case when t.trx_state = 'LOCK WAIT' then 'row' end, p.TID"
+            " from information_schema.processlist p"
+            " left join information_schema.innodb_trx t on t.trx_mysql_thread_id = p.ID",
+            "select p.ID, p.COMMAND <> 'Sleep',"
+            " case when t.trx_state = 'LOCK WAIT' then 'Lock' else p.STATE end,"
+            " case when t.trx_state = 'LOCK WAIT' then 'row' end, null"
+            " from information_schema.processlist p"
+            " left join information_schema.innodb_trx t on t.trx_mysql_thread_id = p.ID",
+            "select ID, COMMAND <> 'Sleep', STATE, null, TID from information_schema.processlist",
+            "select ID, COMMAND <> 'Sleep', STATE, null, null from information_schema.processlist",
+            NULL},
+    .counters =
+        (const char *const[]){
+            "select lower(VARIABLE_NAME), VARIABLE_VALUE from information_schema.GLOBAL_STATUS"
+            " where VARIABLE_NAME in ('Innodb_log_writes', 'Innodb_log_waits',"
+            " 'Innodb_log_write_requests', 'Innodb_os_log_written', 'Innodb_os_log_fsyncs',"
+            " 'Innodb_row_lock_time', 'Innodb_row_lock_waits', 'Innodb_buffer_pool_wait_free',"
+            " 'Innodb_data_fsyncs', 'Innodb_data_reads', 'Innodb_data_writes', 'Innodb_data_read',"
+            " 'Innodb_data_written', 'Innodb_deadlocks', 'Innodb_dblwr_writes',"
+            " 'Innodb_pages_created', 'Innodb_pages_read', 'Innodb_pages_written',"
+            " 'Binlog_commits', 'Binlog_group_commits', 'Table_locks_waited',"
+            " 'Key_write_requests', 'Key_writes', 'Aria_pagecache_writes',"
+            " 'Handler_write', 'Handler_commit')",
+            NULL},
+    .blocker = "select b.trx_mysql_thread_id, p.USER, p.COMMAND, left(coalesce(p.INFO, ''), 190)"
+               " from information_schema.innodb_lock_waits w"
+               " join information_schema.innodb_trx r on r.trx_id = w.requesting_trx_id"
+               " join information_schema.innodb_trx b on b.trx_id = w.blocking_trx_id"
+               " left join information_schema.processlist p on p.ID = b.trx_mysql_thread_id"
+               " where r.trx_mysql_thread_id = ? limit 1",
+    .privilege = "locks on rows look like other waits: GRANT PROCESS ON *.* to this user",
+    .has_stages = true,
+    .least_gap_ms = 250,
+    .meanings = (const struct wait_meaning[]){{"Lock", "row", WAIT_LOCK},
+                                              {"Waiting for table*", NULL, WAIT_LOCK},
+                                              {"Waiting for stored*", NULL, WAIT_LOCK},
+                                              {"Waiting for schema*", NULL, WAIT_LOCK},
+                                              {"Waiting for backup*", NULL, WAIT_LOCK},
+                                              {"User lock", NULL, WAIT_LOCK},
+                                              {"System lock", NULL, WAIT_LOCK},
+                                              {"User sleep", NULL, WAIT_OTHER},
+                                              {"Reading from net", NULL, WAIT_CLIENT},
+                                              {"Writing to net", NULL, WAIT_CLIENT},
+                                              {NULL, "poll_schedule_timeout*", WAIT_CLIENT},
+                                              {"Commit*", NULL, WAIT_LOG},
+                                              {"Updating status", NULL, WAIT_LOG},
+                                              {"Waiting for prior transaction to*", NULL, WAIT_LOG},
+                                              {"Waiting for semi-sync*", NULL, WAIT_REPLICATION},
+                                              {NULL, "submit_bio*", WAIT_DATA_IO},
+                                              {NULL, "folio_wait*", WAIT_DATA_IO},
+                                              {NULL, "wait_on_page*", WAIT_DATA_IO},
+                                              {NULL, "io_schedule*", WAIT_DATA_IO},
+                                              {NULL, "jbd2*", WAIT_DATA_IO},
+                                              {NULL, "__sync_dirty*", WAIT_DATA_IO},
+                                              {NULL, "futex*", WAIT_BUFFER},
+                                              {0}}};
+
 const struct dialect dialect_mysql = {
     .name = "mariadb",
     .settings = &settings,
+    .integrity = &(const struct integrity_statements){.checkpoint = "flush tables $0 for export",
+                                                      .checkpoint_end = "unlock tables",
+                                                      .check = "check table $0 extended"},
+    .lasting_tables = "select table_name, engine, table_schema <=> database() from "
+                      "information_schema.tables where engine in "
+                      "(select engine from information_schema.engines where transactions = 'NO') "
+                      "and table_schema not in ('mysql', 'information_schema', "
+                      "'performance_schema', 'sys')",
     .lift_row_limit = "set sql_select_limit = 18446744073709551615", /* the setting's default */
     .table_mark = &table_mark,
+    .waits = &waits,
     .classify_error = classify_error,
     .write_text = write_text,
     .describe = describe,
     .limits = ask_limits,
     .declare_column = declare_column,
+    .partitions = &partitions,
+    .foreign_keys = &foreign_keys,
     .storage = &storage,
 };

@@ -479,9 +479,16 @@ static const struct storage_queries storage = {
         (const char *const[]){"select sum(pg_total_relation_size(relid))::bigint from "
                               "pg_partition_tree(to_regclass(quote_ident($5)))",
                               "select pg_total_relation_size(to_regclass(quote_ident($5)))", NULL},
-    /* only versions 14 to 17 have these columns */
-    .counters = "select 'wal_write', wal_write from pg_stat_wal"
-                " union all select 'wal_sync', wal_sync from pg_stat_wal",
+    .counters =
+        (const char *const[]){
+            /* versions 14 to 17 */
+            "select key, value::bigint from pg_catalog.pg_stat_wal s, jsonb_each_text(to_jsonb(s))"
+            " where key in ('wal_write', 'wal_sync')",
+            /* from version 18 on; the context 'init' is that of a new segment */
+            "select name, sum(number)::bigint from pg_catalog.pg_stat_io,"
+            " lateral (values ('wal_write', writes), ('wal_sync', fsyncs)) v(name, number)"
+            " where object = 'wal' and context = 'normal' group by name",
+            NULL},
 };
 
 static const struct table_mark_statements table_mark = {
@@ -492,28 +499,36 @@ static const struct table_mark_statements table_mark = {
              " pg_catalog.to_regclass(pg_catalog.quote_ident(?))",
     .others =
         (const char *const[]){
+            /* a part has append's mark only under its own number and name; a foreign key of a table
+             * may refer to one of its parts */
             "with recursive own(id) as (select"
             " pg_catalog.to_regclass(pg_catalog.quote_ident(?))::oid), part(id) as (select"
-            " i.inhrelid from pg_catalog.pg_inherits i join own on i.inhparent = own.id union "
-            "select"
-            " i.inhrelid from pg_catalog.pg_inherits i join part on i.inhparent = part.id), "
-            "whole(id) as (select id from own union all select id from part), other(id,"
-            " does) as (select part.id, ' is a part of it' from part union all select"
-            " i.inhparent, ' has it as a part' from pg_catalog.pg_inherits i join own on"
-            " i.inhrelid = own.id union all select c.conrelid,"
-            " ' refers to it' from pg_catalog.pg_constraint c join own on c.confrelid = own.id "
-            "where"
-            " c.contype = 'f' and c.conrelid <> own.id) select other.id::pg_catalog.regclass ||"
-            " other.does from other where"
-            " coalesce(pg_catalog.obj_description(other.id, 'pg_class'), '') not like"
-            " 'made by append: %'"
-            " union all select t.tgname || ' is a trigger of it' from pg_catalog.pg_trigger t join "
+            " i.inhrelid from pg_catalog.pg_inherits i join own on i.inhparent = own.id union"
+            " select i.inhrelid from pg_catalog.pg_inherits i join part on i.inhparent = part.id),"
+            " whole(id) as (select id from own union all select id from part),"
+            " other(id, does) as (select i.inhparent, ' has it as a part' from"
+            " pg_catalog.pg_inherits i join own on i.inhrelid = own.id union all"
+            " select c.conrelid, ' refers to it' from pg_catalog.pg_constraint c join whole on"
+            " c.confrelid = whole.id where c.contype = 'f' and c.conparentid = 0 and c.conrelid"
+            " not in (select id from whole))"
+            " select other.id::pg_catalog.regclass || other.does, case when"
+            " pg_catalog.obj_description(other.id, 'pg_class') like '%made by append: %' and"
+            " pg_catalog.pg_table_is_visible(other.id) then (select r.relname::text from"
+            " pg_catalog.pg_class r where r.oid = other.id) end from other"
+            " union all select r.oid::pg_catalog.regclass || ' is a part of it', null from part"
+            " join pg_catalog.pg_class r on r.oid = part.id where"
+            " pg_catalog.obj_description(r.oid, 'pg_class') is distinct from"
+            " 'made by append: a part, ' || r.oid || '.' || r.relname"
+            " union all select t.tgname || ' is a trigger of it', null from pg_catalog.pg_trigger "
+            "t join "
             "whole"
             " on t.tgrelid = whole.id where not t.tgisinternal"
-            " union all select r.rulename || ' is a rule of it' from pg_catalog.pg_rewrite r join "
+            " union all select r.rulename || ' is a rule of it', null from pg_catalog.pg_rewrite r "
+            "join "
             "whole"
             " on r.ev_class = whole.id where r.rulename <> '_RETURN'"
-            " union all select p.polname || ' is a policy of it' from pg_catalog.pg_policy p join"
+            " union all select p.polname || ' is a policy of it', null from pg_catalog.pg_policy p "
+            "join"
             " whole on p.polrelid = whole.id",
             "with own(id) as (select pg_catalog.to_regclass(pg_catalog.quote_ident(?))::oid)"
             " select p.pubname || ' publishes it' from pg_catalog.pg_publication_rel r join"
@@ -521,12 +536,12 @@ static const struct table_mark_statements table_mark = {
             NULL},
     .write = "comment on table $0 is $6",
     .write_parts =
-        "do $$$$ declare part regclass; begin for part in with recursive part(id) as (select"
-        " inhrelid from pg_catalog.pg_inherits where inhparent = $1::regclass union select"
-        " i.inhrelid from pg_catalog.pg_inherits i join part on i.inhparent = part.id) select id "
-        "from"
-        " part loop execute pg_catalog.format('comment on table %s is %L', part,"
-        " 'made by append: a part'); end loop; end $$$$",
+        "do $$$$ declare one pg_catalog.pg_class; begin for one in with recursive part(id) as"
+        " (select inhrelid from pg_catalog.pg_inherits where inhparent = $1::regclass union select"
+        " i.inhrelid from pg_catalog.pg_inherits i join part on i.inhparent = part.id) select r.*"
+        " from part join pg_catalog.pg_class r on r.oid = part.id loop execute"
+        " pg_catalog.format('comment on table %s is %L', one.oid::regclass,"
+        " 'made by append: a part, ' || one.oid || '.' || one.relname); end loop; end $$$$",
 };
 
 /* The server's settings: some named settings, and settings that differ from their default, except
@@ -572,9 +587,97 @@ static const struct settings_queries settings = {
         {"full_page_writes", "off", "a crash of the machine can corrupt pages"},
         {0}}};
 
+static const struct partition_statements partitions = {
+    .hash = "partition by hash ($2)",
+    .range = "partition by range ($2)",
+    .hash_part = "create table $8 partition of $0 for values with (modulus $3, remainder $5)",
+    .range_part = "create table $8 partition of $0 for values from ($6) to ($7)",
+    .are_tables = true,
+    .least = "minvalue",
+    .most = "maxvalue",
+    .count = "select count(*) from pg_catalog.pg_inherits where inhparent ="
+             " pg_catalog.to_regclass(pg_catalog.quote_ident(?))",
+};
+
+static const struct foreign_key_statements foreign_keys = {
+    .engine = "",
+    .count = "select count(*) from pg_catalog.pg_constraint where contype = 'f' and conparentid = 0"
+             " and conrelid = pg_catalog.to_regclass(pg_catalog.quote_ident(?))",
+};
+
+/* The function, because the view joins it with the roles and databases, which costs a third more.
+ * Versions differ in upper and lower case of events, and in the prefix of some: 14 turned the lock
+ * on the content of a buffer into BufferContent, 17 turned WALWrite into WalWrite. */
+static const struct wait_queries waits = {
+    .polls =
+        (const char *const[]){
+            "select pid, (state <> 'idle' and state not like 'idle in%')::int, wait_event_type,"
+            " wait_event, pid from pg_catalog.pg_stat_get_activity(null)"
+            " where backend_type = 'client backend'",
+            NULL},
+    .counters =
+        (const char *const[]){
+            "select 'pg_stat_wal.' || key, value from pg_catalog.pg_stat_wal s,"
+            " jsonb_each_text(to_jsonb(s)) where value ~ '^[0-9.]+$'",
+            "select 'pg_stat_io.' || object || '.' || context || '.' || key, sum(value::float8)"
+            " from pg_catalog.pg_stat_io s, jsonb_each_text(to_jsonb(s))"
+            " where value ~ '^[0-9.]+$' and key <> 'op_bytes' group by object, context, key",
+            "select 'pg_stat_bgwriter.' || key, value from pg_catalog.pg_stat_bgwriter s,"
+            " jsonb_each_text(to_jsonb(s)) where value ~ '^[0-9.]+$'",
+            "select 'pg_stat_checkpointer.' || key, value from pg_catalog.pg_stat_checkpointer s,"
+            " jsonb_each_text(to_jsonb(s)) where value ~ '^[0-9.]+$'",
+            "select 'pg_stat_database.' || key, value from pg_catalog.pg_stat_database s,"
+            " jsonb_each_text(to_jsonb(s)) where datname = current_database()"
+            " and key not in ('datid', 'numbackends') and value ~ '^[0-9.]+$'",
+            "select 'pg_stat_statements.' || key, sum(value::float8) from pg_stat_statements s,"
+            " jsonb_each_text(to_jsonb(s)) where value ~ '^[0-9.]+$'"
+            " and userid = (select oid from pg_catalog.pg_roles where rolname = current_user)"
+            " and dbid = (select oid from pg_catalog.pg_database where datname = "
+            "current_database())"
+            " and key ~ '^(calls|rows|wal_|total_|.*blks_|.*blk_.*_time)' group by key",
+            NULL},
+    .blocker = "select a.pid, coalesce(nullif(a.application_name, ''), r.rolname::text, ''),"
+               " coalesce(a.state, ''), left(coalesce(a.query, ''), 190)"
+               " from (select unnest(pg_catalog.pg_blocking_pids(?::int)) as pid limit 1) b"
+               " join pg_catalog.pg_stat_get_activity(null) a on a.pid = b.pid"
+               " left join pg_catalog.pg_roles r on r.oid = a.usesysid",
+    .meanings =
+        (const struct wait_meaning[]){{"Client", NULL, WAIT_CLIENT},
+                                      {NULL, "wal*", WAIT_LOG},
+                                      {"Lock", "extend", WAIT_EXTENSION},
+                                      {NULL, "DataFileExtend", WAIT_EXTENSION},
+                                      {NULL, "LockManager", WAIT_LOCK_MANAGER},
+                                      {NULL, "LockFastPath", WAIT_LOCK_MANAGER},
+                                      {"Lock", NULL, WAIT_LOCK},
+                                      {"BufferPin", NULL, WAIT_BUFFER},
+                                      {NULL, "BufferIO", WAIT_DATA_IO},
+                                      {NULL, "Buffer*", WAIT_BUFFER},
+                                      {NULL, "DataFile*", WAIT_DATA_IO},
+                                      {NULL, "Aio*", WAIT_DATA_IO},
+                                      {NULL, "SyncRep", WAIT_REPLICATION},
+                                      {NULL, "WaitForStandbyConfirmation", WAIT_REPLICATION},
+                                      {NULL, "ProcArray*", WAIT_COMMIT},
+                                      {NULL, "Xact*", WAIT_COMMIT},
+                                      {NULL, "SLRU*", WAIT_COMMIT},
+                                      {NULL, "CommitTs*", WAIT_COMMIT},
+                                      {NULL, "MultiXact*", WAIT_COMMIT},
+                                      {NULL, "Subtrans*", WAIT_COMMIT},
+                                      {NULL, "XidGen", WAIT_COMMIT},
+                                      {0}}};
+
+/* The extension amcheck, if it is there, compares indexes with their tables. */
+static const struct integrity_statements integrity = {
+    .checkpoint = "checkpoint",
+    .available = "select count(*) from pg_proc where"
+                 " oid = to_regprocedure('bt_index_check(regclass, boolean)')"
+                 " and has_function_privilege(oid, 'execute')",
+    .check = "select bt_index_check(indexrelid, true) from pg_index where indrelid = $5::regclass"};
+
 const struct dialect dialect_postgresql = {
     .name = "postgresql",
     .settings = &settings,
+    .integrity = &integrity,
+    .waits = &waits,
     .table_mark = &table_mark,
     .classify_error = classify_error,
     .write_text = write_text,
@@ -583,5 +686,7 @@ const struct dialect dialect_postgresql = {
     .declare_column = declare_column,
     .create_tail = "",
     .number_from = number_from,
+    .partitions = &partitions,
+    .foreign_keys = &foreign_keys,
     .storage = &storage,
 };

@@ -1,7 +1,8 @@
 /*
  * SQLite: the meaning of its result codes, and its catalogue; also functions that all dialects
- * share. SQLite's declared types are free text. A name that append knows, also from other
- * databases, stands for its type; any other name has the affinity that SQLite derives from it.
+ * share. SQLite's declared types are free text. A name that append knows, even if it is a
+ * name of other databases, stands for its type; any other name has the affinity that SQLite derives
+ * from it.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -302,10 +303,15 @@ void dialect_inspect(const struct dialect *dialect, struct connection_info *info
     info->declare_column = dialect->declare_column;
     info->create_tail = dialect->create_tail;
     info->number_from = dialect->number_from;
+    info->partitions = dialect->partitions;
+    info->foreign_keys = dialect->foreign_keys;
     info->storage = dialect->storage;
     info->table_mark = dialect->table_mark;
     info->settings = dialect->settings;
+    info->integrity = dialect->integrity;
+    info->waits = dialect->waits;
     info->lift_row_limit = dialect->lift_row_limit;
+    info->lasting_tables = dialect->lasting_tables;
 }
 
 enum status dialect_describe(const struct adapter *adapter, struct adapter_conn *conn,
@@ -377,12 +383,12 @@ static const struct table_mark_statements table_mark = {
     .place = "select file || '.' || ? from pragma_database_list where name = 'main'",
     .others =
         (const char *const[]){
-            "with own(name) as (select ?) select m.name || ' refers to it' from own, sqlite_schema "
-            "m,"
-            " pragma_foreign_key_list(m.name) f where m.type = 'table' and f.\"table\" = own.name"
-            " collate nocase and m.name <> own.name collate nocase and not exists (select 1 from"
+            "with own(name) as (select ?) select m.name || ' refers to it', (select m.name from"
             " sqlite_schema i where i.type = 'index' and i.tbl_name = m.name and i.name glob"
-            " 'made by append:*') union all select m.name || ' is a trigger of it' from own,"
+            " 'made by append:*') from own, sqlite_schema m, pragma_foreign_key_list(m.name) f"
+            " where m.type = 'table' and f.\"table\" = own.name collate nocase and m.name <>"
+            " own.name collate nocase union all select m.name || ' is a trigger of it', null from "
+            "own,"
             " sqlite_schema m where m.type = 'trigger' and m.tbl_name = own.name collate nocase",
             NULL},
     .write = "create index $8 on $0 ($7) where 0",
@@ -405,12 +411,38 @@ static const struct settings_queries settings = {
         {"journal_mode", "memory", "a crash can corrupt the database"},
         {0}}};
 
+static const struct foreign_key_statements foreign_keys = {
+    .engine = "", .count = "select count(distinct id) from pragma_foreign_key_list(?)"};
+
+/* The adapter's own function shows its sessions (sqlite.c). The kernel shows what a session waits
+ * for while it works. */
+static const struct wait_queries waits = {
+    .polls =
+        (const char *const[]){
+            "with recursive n(i) as (select 0 union all select i + 1 from n where"
+            " append_session(i + 1) is not null),"
+            " s(p) as materialized (select append_session(i) from n)"
+            " select p >> 23, 1, iif(p & 1, 'Lock', 'work'), iif(p & 1, 'write lock', null),"
+            " (p >> 1) & 4194303 from s where p is not null",
+            NULL},
+    .has_stages = true,
+    .meanings = (const struct wait_meaning[]){{"Lock", NULL, WAIT_LOCK},
+                                              {"work", "hrtimer_nanosleep*", WAIT_LOCK},
+                                              {"work", "futex*", WAIT_BUFFER},
+                                              {"work", "", WAIT_CPU},
+                                              {"work", NULL, WAIT_DATA_IO},
+                                              {0}}};
+
 const struct dialect dialect_sqlite = {
     .name = "sqlite",
+    .waits = &waits,
     .settings = &settings,
+    .integrity = &(const struct integrity_statements){.checkpoint = "pragma wal_checkpoint",
+                                                      .check = "pragma integrity_check($0)"},
     .table_mark = &table_mark,
     .classify_error = classify_error,
     .write_text = write_text,
     .describe = describe,
     .declare_column = declare_column,
+    .foreign_keys = &foreign_keys,
 };

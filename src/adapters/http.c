@@ -587,7 +587,9 @@ static enum status read_answer(struct http *http, struct error *error)
     if (answer->fault != NULL) {
         error_set(error, ERROR_SERVER, 0, NULL, "%s: the answer cannot be read: %s%s", http->place,
                   answer->fault,
-                  answer->status == 0 && !http->is_tls ? "; if it is TLS, add ?tls=require" : "");
+                  answer->status == 0 && !http->is_tls
+                      ? "; if the server uses TLS, add ?tls=require"
+                      : "");
         disconnect(http);
         return STATUS_LOST;
     }
@@ -617,7 +619,9 @@ static void write_head(struct http *http, const struct http_request *request)
         buffer_add_text(head, parts[i]);
     }
     buffer_add(head, http->fixed.bytes, http->fixed.length);
-    buffer_add_text(head, "Accept: ");
+    buffer_add_text(head, "User-Agent: append/" APPEND_VERSION);
+    buffer_add_text(head, request->agent != NULL ? request->agent : "");
+    buffer_add_text(head, "\r\nAccept: ");
     buffer_add_text(head, request->accept != NULL ? request->accept : "*/*");
     if (request->type != NULL) {
         buffer_add_text(head, "\r\nContent-Type: ");
@@ -945,7 +949,6 @@ static enum status write_fixed(struct http *http, const struct target *target, s
     const char *const password = target->password != NULL ? target->password : "";
     struct buffer *const fixed = &http->fixed;
     add_header(fixed, "Host", http->place);
-    add_header(fixed, "User-Agent", "append/" APPEND_VERSION);
     if (http->auth == AUTH_BEARER) {
         if (password[0] == '\0') {
             return refuse_parameter(error, "auth",

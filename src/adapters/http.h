@@ -88,6 +88,7 @@ struct http_request {
                                    so that waiting sessions do not keep their buffers; NULL if
                                    nothing is to be freed */
     const char *accept;         /* type of the answer; NULL for any type */
+    const char *agent;          /* added to append's name and version; NULL for nothing */
 
     /* `take` takes the body of an answer with status 2xx line by line; '\0' replaces the line
      * break. If it returns false, the rest is skipped. If `take` is NULL, the body is kept. The
@@ -259,7 +260,7 @@ enum status http_start(const char *client_lib, struct adapter_library **library,
                        struct error *error);
 void http_stop(struct adapter_library *library);
 
-/* Members that struct adapter has in common for these databases. */
+/* Members of struct adapter that are the same for all databases reached over HTTP. */
 #define HTTP_OPERATIONS                                                                            \
     .stack_bytes = HTTP_STACK_BYTES, .count_files = http_count_files, .start = http_start,         \
     .stop = http_stop, .client_version = http_client_version, .recognise = http_recognise,         \

@@ -47,7 +47,7 @@ static void set_text(struct cell *cell, const char *text, size_t length)
     cell->as.text = (struct text_value){text, (uint32_t)length};
 }
 
-/* Stores a value in cell i. Returns false if memory is out. */
+/* Stores a value in cell i. Returns false if memory runs out. */
 static bool set_cell(struct row_buffer *room, size_t i, const json_t *value)
 {
     struct cell *const cell = &room->cells[i];
@@ -115,7 +115,7 @@ static bool set_cells(struct row_buffer *room, json_t *row)
     return is_ok;
 }
 
-/* Counts a row and hands it to answer->take, if set. Returns false if memory is out. */
+/* Counts a row and hands it to answer->take, if set. Returns false if memory runs out. */
 static bool take_row(struct row_buffer *room, json_t *row, struct answer *answer,
                      bool *take_stopped)
 {

@@ -129,7 +129,7 @@ struct append {
     handle statement;     /* NULL if no append is open */
     uint64_t rows;        /* rows handed over */
     uint64_t sent;        /* rows that the library took */
-    uint64_t other_codes; /* rows refused with another code than the first row */
+    uint64_t other_codes; /* rows refused with a different code from the first row */
     struct error failure; /* failure of the first row that append or the server refused */
 };
 
@@ -962,7 +962,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     return status;
 }
 
-/* Counts the failures with another code than the first failure, which is kept. */
+/* Counts the failures whose code differs from that of the first failure, which is kept. */
 static void count_failure(struct append *append, bool is_first, int code)
 {
     append->other_codes += !is_first && code != append->failure.native_code ? 1 : 0;

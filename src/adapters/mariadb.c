@@ -748,7 +748,8 @@ static enum status close_statement(struct adapter_conn *conn, unsigned long stat
     return send_command(conn, COM_STMT_CLOSE, id, sizeof id, error);
 }
 
-/* Returns the encodings of the result's columns, owned by the caller, or NULL if memory is out. */
+/* Returns the encodings of the result's columns, owned by the caller, or NULL if memory runs out.
+ */
 static struct result_column *copy_columns(const MYSQL_STMT *handle)
 {
     struct result_column *columns = calloc(handle->field_count + 1U, sizeof *columns);
@@ -1177,7 +1178,7 @@ static void close_no_file(void *file)
 static int explain_no_file(void *file, char *text, unsigned size)
 {
     (void)file;
-    snprintf(text, size, "the server requested a file: refused");
+    snprintf(text, size, "the server requested a file of this machine, which append never sends");
     return CR_UNKNOWN_ERROR;
 }
 

@@ -422,9 +422,9 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
             one = take_lines(conn, to, result, error);
             break;
         case PGRES_COPY_IN:
-            PQputCopyEnd(conn->connection, reading != NULL
-                                               ? "append sends no rows for a query"
-                                               : "append sends no rows for this statement");
+            PQputCopyEnd(conn->connection,
+                         reading != NULL ? "append has no rows to send: write INSERT, or a query"
+                                         : "append has no rows to send: write INSERT");
             break;
         case PGRES_FATAL_ERROR:
         case PGRES_BAD_RESPONSE:
@@ -489,7 +489,7 @@ static void write_options(struct buffer *options, const struct target *target)
 
 /* Begins to connect. Parameters before the URL are defaults that the URL may change; parameters
  * after the URL override it. libpq uses the last of repeated keywords and skips keywords without a
- * value. Returns NULL if memory is out. */
+ * value. Returns NULL if memory runs out. */
 static PGconn *start_connect(const struct target *target)
 {
     char user_timeout[16], idle[8], interval[8], probes[8];
@@ -561,7 +561,8 @@ static enum status connect_in_time(PGconn *connection, const struct target *targ
         } else if (deadline.ended == ERROR_CANCELLED) {
             error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
         } else if (ready < 0) {
-            error_set(error, ERROR_SYSTEM, errno, NULL, "poll: error %d", errno);
+            error_set(error, ERROR_SYSTEM, errno, NULL,
+                      "waiting for the server failed: poll error %d", errno);
         }
         if (ready <= 0) {
             return STATUS_LOST;
@@ -1182,7 +1183,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
  * next to the parameter, for example char(20), uuid or date, so that an index can be used.
  * Timestamps have no type either, because their bytes are the same with and without a time zone.
  * All other values have their declared type. Where the server cannot determine a type (42P18), the
- * declared type is sent also for the types above.
+ * declared type is also sent for the types above.
  */
 enum {
     FEW_PARAMETERS = 32,

@@ -40,7 +40,7 @@ static bool can_be_file(const char *name)
 }
 
 /* Checks that a module's folder belongs to root, the user or the program's owner, and is not
- * writable for everyone: the program may lie where others can create a folder next to it, for
+ * writable by everyone: the program may lie where others can create a folder next to it, for
  * example in /tmp. */
 static bool is_in_safe_folder(const char *path)
 {

@@ -5,9 +5,14 @@
  * Writers take turns: append_open takes the write lock and gives up after a second (REJECTED,
  * ERROR_BUSY), so that the session sees and counts the waiting.
  */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <sqlite3.h>
 
@@ -31,7 +36,26 @@ struct adapter_prepared {
     sqlite3_stmt *statement;
 };
 
+/* The open connections, for --waits. */
+struct sessions {
+    pthread_mutex_t lock;
+    struct session {
+        struct adapter_conn *conn;
+    } * entries;
+    size_t count, room;
+    uint64_t latest; /* number of the latest connection */
+};
+
+struct adapter_library {
+    struct sessions *sessions; /* owned */
+};
+
 struct adapter_conn {
+    struct sessions *sessions; /* borrowed; NULL if the connection is not one of them */
+    uint64_t number;           /* of the connection; 0 without `sessions` */
+    long thread;               /* that opened the connection */
+    atomic_bool is_waiting;    /* for the write lock */
+    int waited_ms;             /* for the lock that it waits for */
     sqlite3 *database;
     struct adapter_prepared insert; /* its key is a struct table */
     struct adapter_prepared latest; /* its key is a struct statement without a slot */
@@ -56,13 +80,95 @@ static enum status call_result(sqlite3 *database, int code, const char *path, st
     return dialect_record(&meaning, &failure, text, error);
 }
 
+/* Adds a connection to the list. When out of memory, the connection is not in the list. */
+static void join_sessions(struct sessions *sessions, struct adapter_conn *conn)
+{
+    pthread_mutex_lock(&sessions->lock);
+    if (sessions->count == sessions->room) {
+        const size_t room = 2 * sessions->room + 16;
+        struct session *more = reallocarray(sessions->entries, room, sizeof *more);
+        if (more != NULL) {
+            sessions->entries = more;
+            sessions->room = room;
+        }
+    }
+    if (sessions->count < sessions->room) {
+        conn->sessions = sessions;
+        conn->number = ++sessions->latest;
+        conn->thread = syscall(SYS_gettid);
+        sessions->entries[sessions->count++].conn = conn;
+    }
+    pthread_mutex_unlock(&sessions->lock);
+}
+
+static void leave_sessions(struct adapter_conn *conn)
+{
+    struct sessions *sessions = conn->sessions;
+    if (sessions == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&sessions->lock);
+    size_t at = 0;
+    while (sessions->entries[at].conn != conn) {
+        at++;
+    }
+    sessions->entries[at] = sessions->entries[--sessions->count];
+    pthread_mutex_unlock(&sessions->lock);
+}
+
+/* Implements the SQL function append_session(i), for the poll of --waits: returns the number, the
+ * thread (22 bits) and whether it waits for the write lock (1 bit) of the connection i, or NULL if
+ * there are fewer. */
+static void show_session(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    struct sessions *sessions = sqlite3_user_data(context);
+    const sqlite3_int64 at = count == 1 ? sqlite3_value_int64(values[0]) : -1;
+    pthread_mutex_lock(&sessions->lock);
+    if (at >= 0 && (size_t)at < sessions->count) {
+        const struct adapter_conn *conn = sessions->entries[at].conn;
+        const sqlite3_int64 is_waiting = atomic_load(&conn->is_waiting) ? 1 : 0;
+        sqlite3_result_int64(context, (sqlite3_int64)(conn->number << 23) |
+                                          (sqlite3_int64)conn->thread << 1 | is_waiting);
+    }
+    pthread_mutex_unlock(&sessions->lock);
+}
+
+/* SQLite's busy handler: SQLite calls it when another connection has the lock, after `count` calls
+ * for the same lock. Pauses as long as SQLite's own handler, which cannot show that it waits, and
+ * gives up after BUSY_TIMEOUT_MS. */
+static int wait_for_lock(void *context, int count)
+{
+    static const int pauses_ms[] = {1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100};
+    struct adapter_conn *conn = context;
+    conn->waited_ms = count == 0 ? 0 : conn->waited_ms;
+    const int next_ms = pauses_ms[MIN((size_t)count, COUNT_OF(pauses_ms) - 1)];
+    const int pause_ms = MIN(next_ms, BUSY_TIMEOUT_MS - conn->waited_ms);
+    if (pause_ms <= 0) {
+        return 0;
+    }
+    atomic_store(&conn->is_waiting, true);
+    sqlite3_sleep(pause_ms);
+    atomic_store(&conn->is_waiting, false);
+    conn->waited_ms += pause_ms;
+    return 1;
+}
+
 /* Initialises SQLite without memory statistics, which would take a global lock for every allocation
  * in every session. */
 static enum status start(const char *client_lib, struct adapter_library **library,
                          struct error *error)
 {
     (void)client_lib;
-    (void)library;
+    struct adapter_library *made = calloc(1, sizeof *made);
+    struct sessions *sessions = calloc(1, sizeof *sessions);
+    if (made == NULL || sessions == NULL) {
+        free(made);
+        free(sessions);
+        return dialect_memory_error(error);
+    }
+    pthread_mutex_init(&sessions->lock, NULL);
+    made->sessions = sessions;
+    *library = made;
     sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     return call_result(NULL, sqlite3_initialize(), NULL, error);
@@ -70,8 +176,13 @@ static enum status start(const char *client_lib, struct adapter_library **librar
 
 static void stop(struct adapter_library *library)
 {
-    (void)library;
     sqlite3_shutdown();
+    if (library != NULL) {
+        pthread_mutex_destroy(&library->sessions->lock);
+        free(library->sessions->entries);
+        free(library->sessions);
+        free(library);
+    }
 }
 
 static void client_version(char *text, size_t size)
@@ -84,6 +195,7 @@ static void close_connection(struct adapter_conn *conn)
     if (conn == NULL) {
         return;
     }
+    leave_sessions(conn);
     sqlite3_finalize(conn->insert.statement);
     sqlite3_finalize(conn->latest.statement);
     sqlite3_close_v2(conn->database); /* rolls an open append back */
@@ -174,11 +286,17 @@ static enum status open_connection(const struct adapter *adapter, const struct t
     enum status status = call_result(made->database, code, target->path, error);
     if (status == STATUS_OK) {
         sqlite3_extended_result_codes(made->database, 1);
-        sqlite3_busy_timeout(made->database, BUSY_TIMEOUT_MS);
+        sqlite3_busy_handler(made->database, wait_for_lock, made);
         status = is_new(made->database) ? use_wal(made->database, target->path, error) : STATUS_OK;
     }
     if (status == STATUS_OK) {
         status = execute(made, cache_sql, error);
+    }
+    if (status == STATUS_OK && target->library != NULL) {
+        struct sessions *sessions = target->library->sessions;
+        join_sessions(sessions, made);
+        sqlite3_create_function(made->database, "append_session", 1, SQLITE_UTF8, sessions,
+                                show_session, NULL, NULL);
     }
     if (status != STATUS_OK) {
         close_connection(made);
@@ -186,6 +304,11 @@ static enum status open_connection(const struct adapter *adapter, const struct t
     }
     *conn = made;
     return STATUS_OK;
+}
+
+static void name_session(struct adapter_conn *conn, struct session_name *name)
+{
+    *name = (struct session_name){.number = conn->number};
 }
 
 static void interrupt_connection(struct adapter_conn *conn)
@@ -528,6 +651,7 @@ const struct adapter adapter_sqlite = {
     .open = open_connection,
     .close = close_connection,
     .interrupt = interrupt_connection,
+    .name_session = name_session,
     .inspect = inspect,
     .execute = execute_ddl,
     .describe = dialect_describe,

@@ -48,7 +48,7 @@ size_t ask_write_target(struct buffer *sql, const struct table *table, char quot
 /* Appends an INSERT of `rows` rows with a ? for each value. */
 void ask_write_insert(struct buffer *sql, const struct table *table, char quote, size_t rows);
 
-/* Runs the statement `count` and sets *rows. REJECTED also when its answer is not one number. */
+/* Runs the statement `count` and sets *rows. Also REJECTED when its answer is not one number. */
 enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
                       const struct statement *count, uint64_t *rows, struct error *error);
 
@@ -91,8 +91,8 @@ struct ask_numbers {
     void *context;
 };
 
-/* Runs a query with columns of whole numbers and passes each row to `take` as it arrives. REJECTED
- * also when a value is NULL or not a whole number, or the number of columns differs. */
+/* Runs a query with columns of whole numbers and passes each row to `take` as it arrives. Also
+ * REJECTED when a value is NULL or not a whole number, or the number of columns differs. */
 enum status ask_numbers(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
                         const struct ask_numbers *numbers, struct error *error);
 

@@ -47,7 +47,7 @@ enum child_result {
 
 struct child_output {
     struct child_end end;
-    struct buffer out, err; /* standard output and standard error, also after a failure */
+    struct buffer out, err; /* standard output and standard error, even after a failure */
 };
 
 /* Runs argv[0], searched in PATH, and waits for its end. `in` is its standard input; negative =

@@ -27,7 +27,7 @@ enum status file_open(const char *path, FILE **file, struct error *error);
 /* Returns whether `path` is a device, pipe or socket, which file_replace would remove. */
 bool file_is_special(const char *path);
 
-/* Removes a folder with its contents, without following links. Returns 0, also when the folder does
+/* Removes a folder with its contents, without following links. Returns 0 even when the folder does
  * not exist, or errno. */
 int file_remove_folder(const char *path);
 

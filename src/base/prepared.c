@@ -10,7 +10,8 @@ struct prepared_slot {
     bool is_ready;
 };
 
-/* Returns the slot `number`, and enlarges the array if necessary. Returns NULL if memory is out. */
+/* Returns the slot `number`, and enlarges the array if necessary. Returns NULL if memory runs out.
+ */
 static struct prepared_slot *find_slot(struct prepared_set *set, unsigned number)
 {
     if (number > set->count) {

@@ -341,7 +341,7 @@ static size_t decode(const char *text, uint32_t *code)
     return length;
 }
 
-/* Returns whether a character must not be shown. True also for the code 0 of an invalid byte. */
+/* Returns whether a character must not be shown. Also true for the code 0 of an invalid byte. */
 static bool is_control(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0x200b && code <= 0x200f) ||

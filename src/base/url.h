@@ -27,7 +27,7 @@ struct url {
     const char *scheme;
     const char *path; /* only for scheme:path: the text after the colon */
     const char *user, *password;
-    const char *host; /* NULL also for a list of hosts */
+    const char *host; /* also NULL for a list of hosts */
     uint16_t port;
     size_t host_count; /* 0: not a list */
     struct url_host hosts[URL_HOSTS_MAX];

@@ -26,7 +26,7 @@ static enum exit_code command_help(int argc, char **argv);
 
 const struct command_entry command_table[] = {
     {
-        .form = {COMMAND_RUN, NULL, "append SESSIONS RECORDS [TARGET]", 0, 0},
+        .form = {COMMAND_RUN, NULL, "append SESSIONS RECORDS [TARGET]", 0, 0, false},
         .line = "make one run",
         .about =
             "append opens SESSIONS sessions to a database, and each of them appends its share\n"
@@ -43,7 +43,7 @@ const struct command_entry command_table[] = {
         .run = command_run,
     },
     {
-        .form = {COMMAND_CHECK, "check", "append check SESSIONS [TARGET]", 0, 0},
+        .form = {COMMAND_CHECK, "check", "append check SESSIONS [TARGET]", 0, 0, false},
         .line = "check the limits that a run would hit",
         .about = "append check compares what SESSIONS sessions need with what this machine, the\n"
                  "server and the database allow. It does not open the sessions.\n",
@@ -58,7 +58,7 @@ const struct command_entry command_table[] = {
         .run = command_check,
     },
     {
-        .form = {COMMAND_FIND_MAX, "find-max", "append find-max [TARGET]", 0, 0},
+        .form = {COMMAND_FIND_MAX, "find-max", "append find-max [TARGET]", 0, 0, false},
         .line = "find the largest number of sessions",
         .about =
             "append find-max adds sessions that append, level by level, until a level cannot\n"
@@ -76,7 +76,7 @@ const struct command_entry command_table[] = {
         .run = command_find_max,
     },
     {
-        .form = {COMMAND_REPORT, "report", "append report DIR...", 1, REPORT_FOLDERS_MAX},
+        .form = {COMMAND_REPORT, "report", "append report DIR...", 1, REPORT_FOLDERS_MAX, false},
         .line = "make a page with charts of runs",
         .about =
             "append report makes one page, report.html, from the folders of finished runs and\n"
@@ -90,7 +90,7 @@ const struct command_entry command_table[] = {
         .run = command_report,
     },
     {
-        .form = {COMMAND_COMPARE, "compare", "append compare A B", 2, 2},
+        .form = {COMMAND_COMPARE, "compare", "append compare A B", 2, 2, false},
         .line = "compare two runs or two sweeps",
         .about =
             "append compare compares B with A, the folders of two finished runs or sweeps:\n"
@@ -104,8 +104,20 @@ const struct command_entry command_table[] = {
         .run = command_compare,
     },
     {
-        .form = {COMMAND_SWEEP, "sweep", "append sweep --sessions N,N --records N,N [TARGET]", 0,
-                 0},
+        .form = {COMMAND_CONTROL, "control", "append control DIR CHANGE", 2, 2, true},
+        .line = "change a run while it goes on",
+        .about = "append control changes the run with the folder DIR, which was started with\n"
+                 "--control. CHANGE is rate=N (per second), sessions=N (at work), pause, resume,\n"
+                 "stop, or mark=TEXT, a mark in the charts.\n",
+        .example = "append control append-runs/1 rate=20k\n"
+                   "append control append-runs/1 'mark=index dropped'",
+        .exits = "0 the run has taken the change, 2 usage, or DIR is not a run with --control,\n"
+                 "3 no answer, 4 the run refused the change, or has ended\n",
+        .run = command_control,
+    },
+    {
+        .form = {COMMAND_SWEEP, "sweep", "append sweep --sessions N,N --records N,N [TARGET]", 0, 0,
+                 false},
         .line = "make a run for each size",
         .about = "append sweep makes a run for every pair of --sessions and --records, and with\n"
                  "--vary for each value of a parameter. It puts maximum CPU, maximum\n"
@@ -122,7 +134,7 @@ const struct command_entry command_table[] = {
         .run = command_sweep,
     },
     {
-        .form = {COMMAND_PREPARE, "prepare", "append prepare [SESSIONS] TARGET", 0, 0},
+        .form = {COMMAND_PREPARE, "prepare", "append prepare [SESSIONS] TARGET", 0, 0, false},
         .line = "create and load a workload's tables",
         .about = "append prepare creates the tables that the script of --workload declares, loads\n"
                  "them with SESSIONS sessions (by default one for each CPU), builds their indexes\n"
@@ -137,7 +149,22 @@ const struct command_entry command_table[] = {
         .run = command_prepare,
     },
     {
-        .form = {COMMAND_CLEANUP, "cleanup", "append cleanup [TARGET]", 0, 0},
+        .form = {COMMAND_DRY_RUN, "dry-run", "append dry-run TARGET", 0, 0, false},
+        .line = "show what a workload's transactions do",
+        .about = "append dry-run runs each transaction of the script of --workload once and rolls\n"
+                 "it back. It shows every statement with its values, its rows and its time. The\n"
+                 "tables must exist: append prepare creates them.\n",
+        .example = "append prepare sqlite:test.db --workload tpcb\n"
+                   "append dry-run sqlite:test.db --workload tpcb\n"
+                   "append cleanup sqlite:test.db --workload tpcb",
+        .target = "TARGET: a port of this machine, HOST:PORT, or the URL of a database\n",
+        .exits = "0 every transaction ended well, 1 a transaction or a check failed, 2 usage,\n"
+                 "or a mistake in the script, 3 limit of this machine, 4 server,\n"
+                 "70 internal error, 130 interrupted\n",
+        .run = command_dry_run,
+    },
+    {
+        .form = {COMMAND_CLEANUP, "cleanup", "append cleanup [TARGET]", 0, 0, false},
         .line = "drop a workload's tables",
         .about = "append cleanup drops the tables that the script of --workload declares, and\n"
                  "nothing else.\n",
@@ -149,7 +176,24 @@ const struct command_entry command_table[] = {
         .run = command_cleanup,
     },
     {
-        .form = {COMMAND_HELP, "help", "append help [COMMAND|WORKLOAD]", 0, 0},
+        .form = {COMMAND_CERTIFY, "certify", "append certify SESSIONS [TARGET]", 0, 0, false},
+        .line = "break a server and prove what it keeps",
+        .about = "append certify breaks a server again and again while SESSIONS sessions write,\n"
+                 "and reads everything back after each fault: every acknowledged row must be\n"
+                 "there, once and whole. It breaks a server that it makes for this (--server), or\n"
+                 "yours (TARGET, --server-start and --yes).\n",
+        .example = "append certify 4 --server sqlite --faults kill:2\n"
+                   "append certify 50 --server postgresql --faults kill:5,power:20\n"
+                   "append certify 50 5432 --faults kill:5 --yes \\\n"
+                   "    --server-start 'pg_ctlcluster 15 main start'",
+        .target = "TARGET: a port of this machine, or the URL of a database on this machine\n",
+        .exits = "0 certified, 1 something acknowledged was lost or broken, 2 usage,\n"
+                 "3 limit of this machine, 4 server, 6 --prove: the unsafe setting lost nothing,\n"
+                 "70 internal error, 130 interrupted\n",
+        .run = command_certify,
+    },
+    {
+        .form = {COMMAND_HELP, "help", "append help [COMMAND|WORKLOAD]", 0, 0, false},
         .line = "describe a command or a workload",
         .about = "append help prints what a command does, its options and its exit codes. Without\n"
                  "a name, or with 'run', it describes 'append SESSIONS RECORDS'. For a workload,\n"
@@ -317,7 +361,19 @@ static void print_transactions(const struct script *script, struct buffer *text)
     for (size_t i = 0; i < script->transaction_count; i++) {
         const struct script_transaction *transaction = &script->transactions[i];
         text->length = 0;
-        buffer_add_format(text, "weight %g, %s, ", transaction->weight,
+        if (transaction->sessions > 0 && transaction->is_share) {
+            buffer_add_format(text, "%g %% of the sessions, ", transaction->sessions * 100);
+        } else if (transaction->sessions > 0) {
+            buffer_add_format(text, "%s %s of its own, ",
+                              UNITS_COUNT((uint64_t)transaction->sessions),
+                              units_plural((uint64_t)transaction->sessions, "session", "sessions"));
+        } else {
+            buffer_add_format(text, "weight %g, ", transaction->weight);
+        }
+        if (transaction->rate > 0) {
+            buffer_add_format(text, "%g/s, ", transaction->rate);
+        }
+        buffer_add_format(text, "%s, ",
                           transaction->is_autocommit ? "each statement by itself"
                                                      : "begun and committed");
         if (transaction->tries == 0) {
@@ -326,6 +382,7 @@ static void print_transactions(const struct script *script, struct buffer *text)
             buffer_add_format(text, "%s %s", UNITS_COUNT(transaction->tries),
                               units_plural(transaction->tries, "try", "tries"));
         }
+        buffer_add_text(text, transaction->pause == NULL ? "" : ", after a pause");
         print_entry(transaction->name, text);
     }
 }
@@ -357,6 +414,34 @@ static void print_statements(const struct script *script, struct buffer *text)
     }
 }
 
+static void print_metrics(const struct script *script, struct buffer *text)
+{
+    if (script->metric_count > 0) {
+        puts("\nMetrics");
+    }
+    for (size_t i = 0; i < script->metric_count; i++) {
+        const struct script_metric *metric = &script->metrics[i];
+        text->length = 0;
+        buffer_add_format(text, "%s%s%s", script_metric_kinds[metric->kind],
+                          metric->unit[0] == '\0' ? "" : ", ", metric->unit);
+        print_entry(metric->name, text);
+    }
+}
+
+static void print_invariants(const struct script *script, struct buffer *text)
+{
+    if (script->invariant_count > 0) {
+        puts("\nInvariants, checked after the run");
+    }
+    for (size_t i = 0; i < script->invariant_count; i++) {
+        char number[UNITS_TEXT_BYTES];
+        snprintf(number, sizeof number, "%zu", i + 1);
+        text->length = 0;
+        buffer_add_text(text, script->invariants[i].claim);
+        print_entry(number, text);
+    }
+}
+
 static enum exit_code print_workload(const char *name)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -370,6 +455,8 @@ static enum exit_code print_workload(const char *name)
     print_tables(script, &text);
     print_transactions(script, &text);
     print_statements(script, &text);
+    print_metrics(script, &text);
+    print_invariants(script, &text);
     buffer_fini(&text);
     script_destroy(script);
     return command_finish_output();
@@ -378,9 +465,9 @@ static enum exit_code print_workload(const char *name)
 static enum exit_code run_entry(const struct command_entry *entry, int argc, char **argv)
 {
     struct error error = {.kind = ERROR_NONE};
-    const bool is_of_tables = (entry->form.command & (COMMAND_PREPARE | COMMAND_CLEANUP)) != 0;
+    const unsigned alone = COMMAND_PREPARE | COMMAND_CLEANUP | COMMAND_DRY_RUN | COMMAND_CERTIFY;
     const enum exit_code code =
-        is_of_tables ? ranks_forbid(entry->form.name, &error) : EXIT_CODE_OK;
+        (entry->form.command & alone) != 0 ? ranks_forbid(entry->form.name, &error) : EXIT_CODE_OK;
     if (code == EXIT_CODE_OK) {
         return entry->run(argc, argv);
     }

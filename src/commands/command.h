@@ -30,8 +30,11 @@ enum exit_code command_table_run(int argc, char **argv);
 
 enum exit_code command_run(int argc, char **argv);
 enum exit_code command_check(int argc, char **argv);
+enum exit_code command_certify(int argc, char **argv);
 enum exit_code command_cleanup(int argc, char **argv);
 enum exit_code command_compare(int argc, char **argv);
+enum exit_code command_control(int argc, char **argv);
+enum exit_code command_dry_run(int argc, char **argv);
 enum exit_code command_find_max(int argc, char **argv);
 enum exit_code command_prepare(int argc, char **argv);
 enum exit_code command_report(int argc, char **argv);
@@ -49,7 +52,7 @@ bool command_is_done(const struct plan *plan, enum exit_code *code, const struct
 enum exit_code command_write_report(const char *folder, bool is_silent, struct error *error);
 
 /* Returns a copy of argv as one block, to be freed by the caller, and overwrites the passwords in
- * argv itself, which all users of this machine can read. Returns NULL if memory is out. */
+ * argv itself, which all users of this machine can read. Returns NULL if memory runs out. */
 char **command_take_words(int argc, char **argv);
 
 /* Prints "append: text" on stderr and returns `code`. Control characters are replaced, because the

@@ -111,7 +111,7 @@ static const char *text_of(const json_t *json, const char *key)
 
 /* Returns the value to compare, as a new reference. If `value` is a path or a URL in the run's own
  * folder, DIR replaces the folder, so that the databases of two runs compare as equal. Returns NULL
- * if memory is out. */
+ * if memory runs out. */
 static json_t *without_folder(const struct saved_run *run, json_t *value)
 {
     const char *text = json_string_value(value);
@@ -269,6 +269,17 @@ static void add_cautions(struct comparison *comparison)
             add_caution(comparison, "%c ended with exit code %.0f: %s", 'A' + side, code,
                         figure_text(figures, FIGURE_EXIT_REASON));
         }
+        size_t place;
+        json_t *change;
+        json_array_foreach(saved_run_json(&comparison->sides[side].run, "changes"), place, change)
+        {
+            const char *what = json_string_value(json_object_get(change, "what"));
+            if (what != NULL && strcmp(what, "mark") != 0) {
+                add_caution(comparison, "%c was steered by hand: its load changed during the run",
+                            'A' + side);
+                break;
+            }
+        }
         snprintf(shares[side], sizeof shares[side], "an unknown share");
         if (!figure_get(figures, FIGURE_MEAN_HOST_CPU_PERCENT, &host) ||
             !figure_get(figures, FIGURE_MEAN_CLIENT_CPU_PERCENT, &client)) {
@@ -281,11 +292,15 @@ static void add_cautions(struct comparison *comparison)
         /* all CPUs were busy, and other programs used at least half of them */
         is_disturbed |= host >= BUSY_PERCENT && others[side] >= host / 2;
     }
-    json_t *const rates[SIDES] = {
-        saved_run_json(&comparison->sides[0].run, "plan.rate_rows_per_s"),
-        saved_run_json(&comparison->sides[1].run, "plan.rate_rows_per_s")};
-    if ((rates[0] != NULL || rates[1] != NULL) && !json_equal(rates[0], rates[1])) {
-        add_caution(comparison, "--rate sets the pace, and differs between A and B");
+    static const char *const paces[][2] = {{"plan.rate_rows_per_s", "--rate"},
+                                           {"plan.rate_stage", "--rate-stage"},
+                                           {"plan.stage", "--stage"}};
+    for (size_t i = 0; i < COUNT_OF(paces); i++) {
+        json_t *const values[SIDES] = {saved_run_json(&comparison->sides[0].run, paces[i][0]),
+                                       saved_run_json(&comparison->sides[1].run, paces[i][0])};
+        if ((values[0] != NULL || values[1] != NULL) && !json_equal(values[0], values[1])) {
+            add_caution(comparison, "%s sets the pace, and differs between A and B", paces[i][1]);
+        }
     }
     if (is_disturbed || (are_known && fabs(others[0] - others[1]) > OTHERS_ALIKE)) {
         comparison->is_clouded = true;
@@ -482,10 +497,11 @@ static void add_cell(struct comparison *comparison, struct place place)
         for (size_t i = 0; i < table->columns; i++) {
             const char *column = table->cells[i];
             const struct figure *entry = figure_of_key(column);
-            /* latencies of operations are not in figure_table */
-            const bool is_figure =
-                entry != NULL ? figure_is_number(entry->unit) && entry->unit != FIGURE_UNIT_WORD
-                              : figure_unit_of(column) == FIGURE_UNIT_MS;
+            const enum figure_unit unit = figure_unit_of(column);
+            /* latencies and waits of operations are not in figure_table */
+            const bool is_figure = entry != NULL
+                                       ? figure_is_number(unit) && unit != FIGURE_UNIT_WORD
+                                       : unit == FIGURE_UNIT_MS || unit == FIGURE_UNIT_PERCENT;
             if (is_figure && strlen(column) < FIGURE_KEY_BYTES &&
                 find_figure(cell.json, column) == NULL) {
                 add_figure(comparison, figures, place, column, spoiled);
@@ -720,7 +736,7 @@ static const char *title_of(const json_t *figure, char title[FIGURE_KEY_BYTES])
     if (entry != NULL || strcmp(key, PACE) == 0) {
         return entry != NULL && entry->group == FIGURE_GROUP_HEADLINE ? entry->label : key;
     }
-    snprintf(title, FIGURE_KEY_BYTES, "%.*s", (int)(strlen(key) - strlen("_ms")), key);
+    snprintf(title, FIGURE_KEY_BYTES, "%.*s", (int)(strlen(key) - strlen(figure_suffix(key))), key);
     for (char *at = strchr(title, '_'); at != NULL; at = strchr(at, '_')) {
         *at = ' ';
     }

@@ -73,18 +73,19 @@ static void put_usage(const char *usage)
 }
 
 /* Returns the option that is number `place` in the documents. The documents have the options of
- * sweeps last, although the table has them first. Returns NULL if `place` is after the last
- * option. */
+ * sweeps and of certificates last, although the table has them first. Returns NULL if `place` is
+ * after the last option. */
 static const struct option_entry *option_at_place(size_t place)
 {
-    size_t of_sweeps = 0, count = 0;
-    while (option_table[of_sweeps].commands == COMMAND_SWEEP) {
-        of_sweeps++;
+    size_t first = 0, count = 0;
+    while (option_table[first].commands == COMMAND_SWEEP ||
+           option_table[first].commands == COMMAND_CERTIFY) {
+        first++;
     }
     while (option_table[count].name != NULL) {
         count++;
     }
-    return place < count ? &option_table[(of_sweeps + place) % count] : NULL;
+    return place < count ? &option_table[(first + place) % count] : NULL;
 }
 
 /* Writes the help of an option with its default and details: "rows in one append (100). DETAILS" */

@@ -51,6 +51,7 @@ static void on_level(void *context, const struct level *level, const struct leve
         free(at_level);
     }
     run_files_add(job->files, CSV_LEVELS, level);
+    live_note_held(job->live, job->search->held);
     if (!job->plan->is_quiet) {
         char text[TEXT_LEVELS_BYTES];
         text_levels_progress(level, text);

@@ -33,6 +33,24 @@ static void add_interval(struct job *job, const struct interval *interval)
         const struct host_interval host = {interval, job->result->hosts[i].name, i};
         run_files_add(job->files, CSV_HOSTS_INTERVALS, &host);
     }
+    for (size_t i = OPERATIONS; i < interval->to->operations; i++) {
+        const struct operation_interval operation = {interval, i};
+        run_files_add(job->files, CSV_OPERATIONS_INTERVALS, &operation);
+    }
+}
+
+static void add_wait(void *context, const struct wait_row *row)
+{
+    run_files_add(context, CSV_WAITS, row);
+}
+
+static void add_stage(struct job *job, const struct interval *stage)
+{
+    if (job->ranks != NULL) {
+        merge_keep_interval(&job->exchange.intervals, stage);
+    }
+    result_add_stage(job->result, stage);
+    run_files_add(job->files, CSV_STAGES, stage);
 }
 
 static void add_sample(struct job *job, const struct sample *sample)
@@ -46,6 +64,11 @@ static void add_sample(struct job *job, const struct sample *sample)
 static void show(struct job *job, const struct progress_state *now)
 {
     metrics_update(job->metrics, now);
+    if (job->live != NULL) {
+        struct resource_summary resources;
+        sampler_summarise(job->sampler, &resources);
+        live_note(job->live, now, &resources, job->result);
+    }
     if (job->search != NULL || job->plan->is_quiet) {
         return;
     }
@@ -87,8 +110,15 @@ static void *measure(void *argument)
         if (turn.has_begun || (turn.is_sample_due && turn.work_start_ns >= 0)) {
             storage_watch_ask(job->storage);
         }
+        if (turn.has_stage) {
+            add_stage(job, &turn.stage);
+        }
         if (turn.has_interval) {
             add_interval(job, &turn.interval);
+            if (job->result->waits != NULL) {
+                waits_take_interval(job->result->waits, turn.interval.start_ns,
+                                    turn.interval.end_ns, add_wait, job->files);
+            }
             check_conditions(job, &turn);
         }
         if (turn.is_sample_due && sampler_read(job->sampler, &sample)) {
@@ -99,7 +129,8 @@ static void *measure(void *argument)
             const struct progress_state now = {.interval = &turn.interval,
                                                .sample = sample.end_ns > 0 ? &sample : NULL,
                                                .total = turn.total,
-                                               .work_start_ns = turn.work_start_ns};
+                                               .work_start_ns = turn.work_start_ns,
+                                               .waits = job->result->waits};
             show(job, &now);
         }
     } while (!turn.is_last);
@@ -147,6 +178,8 @@ static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct 
         .directory = plan->data_directory != NULL ? plan->data_directory : known_directory,
         .is_where_it_works = setup->storage.is_where_it_works,
         .rows_before = plan->is_follower ? 0 : rows_before(setup), /* only rank 0 counts */
+        .stages = plan_stages(plan),
+        .warm_up_ns = plan->warm_up_ns,
     };
     /* through a pooler the watch would keep a server session that a session of the run needs */
     if (job->search == NULL && !plan->is_follower && !setup->server.is_pooled) {
@@ -159,8 +192,8 @@ static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct 
     const int failure = thread_start(&job->measuring, 0, measure, job);
     job->is_measuring = failure == 0;
     if (!job->is_measuring) {
-        error_set(error, ERROR_SYSTEM, failure, NULL, "the sampler cannot be started: %s",
-                  strerror(failure));
+        error_set(error, ERROR_SYSTEM, failure, NULL,
+                  "cannot start the thread that measures CPU and memory: %s", strerror(failure));
     }
     return job->is_measuring ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
 }
@@ -229,12 +262,145 @@ static void on_gate(void *context, int64_t go_ns)
 {
     struct job *job = context;
     trace_note_gate(job->tracer, go_ns);
+    switch_tracer_begin(job->switches, go_ns + job->plan->warm_up_ns);
+    if (job->search == NULL) { /* a search polls during its holds */
+        wait_watch_begin(job->waits, go_ns + job->plan->warm_up_ns);
+    }
+    control_open(job->control, job->load);
 }
 
 static void on_done(void *context, int64_t done_ns)
 {
     struct job *job = context;
     trace_note_done(job->tracer, done_ns);
+    switch_tracer_end(job->switches, done_ns);
+    wait_watch_end(job->waits);
+    control_close(job->control);
+    live_end_run(job->live);
+}
+
+/* Writes the rows of the log of transactions, on a thread of its own, until the log ends. */
+static void *write_log(void *argument)
+{
+    struct job *job = argument;
+    struct transaction_log_counts *counts = &job->result->log;
+    struct transaction_log_row rows[TRANSACTION_LOG_CHUNK];
+    bool is_ending;
+    do {
+        is_ending = transaction_log_wait(job->log);
+        size_t taken;
+        while ((taken = transaction_log_take(job->log, rows)) > 0) {
+            const size_t written = run_files_add_logged(job->files, rows, taken);
+            counts->written += written;
+            counts->missing += taken - written;
+        }
+    } while (!is_ending);
+    return NULL;
+}
+
+/* Starts the log of transactions, if the plan asks for it. The caller must call end_log, whatever
+ * the code. */
+static enum exit_code begin_log(struct job *job, struct error *error)
+{
+    const struct plan *plan = job->plan;
+    if (plan->log_share <= 0) {
+        return EXIT_CODE_OK;
+    }
+    job->log = transaction_log_create(plan->log_share, plan->facts->seed, plan->sessions);
+    const int failure = job->log == NULL ? ENOMEM : thread_start(&job->logging, 0, write_log, job);
+    job->is_logging = failure == 0;
+    if (!job->is_logging) {
+        error_set(error, ERROR_SYSTEM, failure, NULL,
+                  "the log of transactions cannot be started: %s", strerror(failure));
+    }
+    return job->is_logging ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
+}
+
+/* Writes the rest of the log, and notes the rows that are missing. */
+static void end_log(struct job *job)
+{
+    struct transaction_log_counts *counts = &job->result->log;
+    if (job->is_logging) {
+        transaction_log_end(job->log);
+        pthread_join(job->logging, NULL);
+        job->is_logging = false;
+        counts->missing += transaction_log_dropped(job->log);
+    }
+    transaction_log_destroy(job->log);
+    job->log = NULL;
+    if (counts->missing > 0) {
+        run_files_note_missing(job->files, counts->missing);
+    }
+}
+
+/* Begins to follow the server's threads in the kernel. */
+static enum exit_code begin_kernel_waits(struct job *job, struct error *error)
+{
+    const struct server_selector server = job_select_server(job);
+    struct result *result = job->result;
+    result->kernel_waits = calloc(1, sizeof *result->kernel_waits);
+    if (result->kernel_waits == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL,
+                  "out of memory for the times of the server's threads");
+    } else if (switch_tracer_create(&job->switches, &server, error) == STATUS_OK) {
+        return EXIT_CODE_OK;
+    }
+    free(result->kernel_waits);
+    result->kernel_waits = NULL;
+    return EXIT_CODE_CLIENT_LIMIT;
+}
+
+static void end_kernel_waits(struct job *job)
+{
+    if (job->switches != NULL) {
+        switch_tracer_read(job->switches, job->result->kernel_waits);
+    }
+    switch_tracer_destroy(job->switches);
+    job->switches = NULL;
+}
+
+/* Begins to find what the sessions wait for at the server, if the plan asks for it. Called before
+ * the measuring thread starts, because that thread reads the polls. */
+static enum exit_code begin_waits(struct job *job, struct error *error)
+{
+    const struct plan *plan = job->plan;
+    struct result *result = job->result;
+    if (plan->waits == WAITS_OFF || plan->is_follower) {
+        return EXIT_CODE_OK;
+    }
+    if (plan->waits == WAITS_KERNEL) {
+        return begin_kernel_waits(job, error);
+    }
+    memcpy(result->waits_note, job->setup.waits_note, sizeof result->waits_note);
+    if (result->waits_note[0] != '\0') { /* --waits=try */
+        if (job->search == NULL && begin_kernel_waits(job, error) != EXIT_CODE_OK) {
+            const size_t used = strlen(result->waits_note);
+            snprintf(result->waits_note + used, sizeof result->waits_note - used, "; %s",
+                     error->text);
+            error_clear(error);
+        }
+        return EXIT_CODE_OK;
+    }
+    result->waits =
+        waits_create(recorder_sessions(job->recorder), recorder_operations(job->recorder),
+                     job->setup.connection.waits->meanings);
+    if (result->waits == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the polls of --waits");
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    job->waits = wait_watch_start(result->waits, &job->setup, plan, job->recorder, error);
+    if (job->waits != NULL) {
+        return EXIT_CODE_OK;
+    }
+    if (plan->waits != WAITS_TRY) {
+        error_prefix(error, "--waits: the server's sessions cannot be polled");
+        return EXIT_CODE_SERVER;
+    }
+    snprintf(result->waits_note, sizeof result->waits_note, "%s", error->text);
+    error_clear(error);
+    waits_destroy(result->waits);
+    result->waits = NULL;
+    return EXIT_CODE_OK;
 }
 
 enum exit_code job_load(struct job *job, struct error *error)
@@ -255,12 +421,17 @@ enum exit_code job_load(struct job *job, struct error *error)
         progress_announce(&job->progress, *setup_rows_before(setup, setup->own),
                           setup->is_remote ? 0 : setup->count_ns);
     }
-    enum exit_code code = begin_measuring(job, start_ns, error);
+    enum exit_code code = begin_waits(job, error);
+    code = code == EXIT_CODE_OK ? begin_measuring(job, start_ns, error) : code;
+    code = code == EXIT_CODE_OK ? begin_log(job, error) : code;
     if (code == EXIT_CODE_OK && setup->connection.is_embedded) {
         code = job_start_trace(job, error);
     }
     if (code != EXIT_CODE_OK) {
+        end_log(job);
         end_measuring(job);
+        end_kernel_waits(job);
+        wait_watch_stop(job->waits);
         storage_watch_stop(job->storage);
         return code;
     }
@@ -277,8 +448,12 @@ enum exit_code job_load(struct job *job, struct error *error)
         .setup = setup,
         .generator = job->generator,
         .recorder = job->recorder,
+        .metrics = job->values,
         .sampler = job->sampler,
         .start_ns = result->start_mono_ns,
+        .waits = job->search != NULL ? job->waits : NULL,
+        .waited = job->search != NULL ? result->waits : NULL,
+        .log = job->log,
         .ranks = job->ranks,
         .on_shortage = on_shortage,
         .on_gate = on_gate,
@@ -291,8 +466,16 @@ enum exit_code job_load(struct job *job, struct error *error)
         .on_begin = job->on_begin,
         .on_level = job->on_level,
     };
+    job->load = &load;
     const enum status status = fleet_run(&load, result, error);
+    end_kernel_waits(job);
+    wait_watch_stop(job->waits);
+    job->load = NULL;
+    control_close(job->control);
+    control_take(job->control, result);
+    live_end_run(job->live);
     end_measuring(job);
+    end_log(job);
     end_trace(job);
     storage_watch_stop(job->storage);
     add_storage_note(&result->resources.io_of, setup->storage.note);
@@ -345,12 +528,30 @@ struct judge_context job_judge_context(const struct job *job)
             all_traced += traced;
         }
     }
-    const bool is_random = job->search == NULL && job->plan->arrival_mode == ARRIVALS_POISSON;
+    const struct plan *plan = job->plan;
+    const bool is_random = plan->arrival_mode == ARRIVALS_POISSON;
+    double rate =
+        job->search == NULL ? ramp_mean(&plan->rate, plan->warm_up_ns, job->result->append_ns) : 0;
+    rate = result_count_steered(job->result) > 0 ? job->result->changed_rate : rate;
+    uint64_t rated_done = 0;
+    for (size_t i = 0; plan->has_group_rates && i < plan->script->transaction_count; i++) {
+        const struct script_transaction *transaction = &plan->script->transactions[i];
+        const struct recorder_snapshot *totals = &job->result->totals;
+        const size_t operation = OPERATIONS + transaction->operation;
+        rate += transaction->rate;
+        if (transaction->rate > 0) {
+            rated_done += recorder_count_of(totals, operation, COUNT_COMMITTED) +
+                          recorder_count_of(totals, operation, COUNT_ROLLED_BACK);
+        }
+    }
     return (struct judge_context){
-        .arrivals_per_s = is_random ? job->plan->sessions * 1e9 / session_step_ns(job->plan) : 0,
+        .arrivals_per_s =
+            is_random ? rate / (plan->script != NULL ? 1 : (double)plan->batch_rows) : 0,
         .is_embedded = setup->connection.is_embedded,
         .is_local = !setup->is_remote,
-        .rate_rows_per_s = job->search == NULL ? (double)job->plan->rate_rows_per_s : 0,
+        .rate_rows_per_s = rate,
+        .has_group_rates = plan->has_group_rates,
+        .rated_done = rated_done,
         .out_folder = job->plan->out_folder,
         .has_script = job->plan->script != NULL,
         .keeps_nothing = (job->plan->adapter->flags & ADAPTER_DISCARDS) != 0,
@@ -364,19 +565,6 @@ struct judge_context job_judge_context(const struct job *job)
     };
 }
 
-void job_note_connection(struct job *job)
-{
-    const struct setup *setup = &job->setup;
-    job->result->server = setup->server;
-    job->result->host = setup->host;
-    for (size_t i = 0; i < setup->host_count; i++) {
-        job->result->hosts[i].settings = setup->hosts[i].settings;
-    }
-    job->result->connection = setup->connection;
-    setup_describe_removal(setup, job->plan, job->result->removal, sizeof job->result->removal);
-    memcpy(job->result->engine, setup->own->table.engine, sizeof job->result->engine);
-}
-
 /* Verifies and judges the result. `why_not` is the reason for not counting the rows, or NULL to
  * count them. */
 static void judge(struct job *job, const char *why_not)
@@ -384,12 +572,12 @@ static void judge(struct job *job, const char *why_not)
     struct result *result = job->result;
     struct search *search = job->search;
     struct error error = {.kind = ERROR_NONE};
-    job_note_connection(job);
+    job_note_connection(job, result);
     if (search == NULL && job->ranks == NULL) { /* else each level or rank finds its limits */
         job_find_limits(job);
     }
     if (why_not != NULL) {
-        verify_skip(result, why_not);
+        verify_skip(job->plan, result, why_not);
     } else {
         job->setup.cut = &job->cut;
         verify_result(&job->setup, job->plan, result);
@@ -543,6 +731,7 @@ enum exit_code job_report(struct job *job)
         note_unwritten(result, PROBLEM_JUNIT, plan->junit, failure);
     }
     job_update_outcome(job, interrupt_close(), late);
+    live_show_outcome(job->live, plan->out_folder);
     job->is_joined = run_files_shortage(job->files)[0] == '\0' && job->is_written;
     return result->exit_code == EXIT_CODE_OK
                ? EXIT_CODE_OK
@@ -552,6 +741,8 @@ enum exit_code job_report(struct job *job)
 void job_release(struct job *job)
 {
     const bool is_in_use = job->result != NULL && job->result->sessions_left > 0;
+    live_end(job->live);
+    control_destroy(job->control);
     result_free(job->result);
     if (job->junit != NULL) {
         fclose(job->junit);
@@ -564,6 +755,7 @@ void job_release(struct job *job)
     metrics_end(job->metrics, !job->has_begun);
     run_files_destroy(job->files, !job->has_begun);
     recorder_destroy(job->recorder);
+    metric_store_destroy(job->values);
     generator_destroy(job->generator);
     free(job->cut.entries);
     setup_fini(&job->setup);

@@ -18,11 +18,15 @@
 #include "commands/rank_exchange.h"
 #include "limits/container.h"
 #include "limits/limits.h"
+#include "load/control.h"
 #include "load/fleet.h"
 #include "load/setup.h"
+#include "load/watch.h"
 #include "plan/facts.h"
 #include "report/conditions.h"
+#include "report/live.h"
 #include "report/text.h"
+#include "trace/switches.h"
 #include "trace/trace.h"
 
 /* The state of a run or a search. The caller zeroes it, except for the members of a search; job_do
@@ -41,14 +45,23 @@ struct job {
     struct cut_list cut; /* its entries are owned */
     struct generator *generator;
     struct recorder *recorder;
+    struct metric_store *values; /* of the script's metrics; NULL without any */
     struct sampler *sampler;
     pthread_t measuring;               /* the sampler's thread */
     bool is_measuring;                 /* the thread was started and is not joined */
+    struct transaction_log *log;       /* during the run; NULL without --log-transactions */
+    pthread_t logging;                 /* the thread that writes the log */
+    bool is_logging;                   /* the thread was started and is not joined */
     struct storage_watch *storage;     /* NULL if the size of the tables is not measured */
+    struct wait_watch *waits;          /* NULL without --waits */
+    struct switch_tracer *switches;    /* NULL without --waits=kernel */
     struct tracer *tracer;             /* NULL if nothing is traced */
     char trace_note[ERROR_TEXT_BYTES]; /* why tracing failed, or "" */
     struct run_files *files;
     struct metrics *metrics; /* NULL without --metrics */
+    struct live *live;       /* NULL without --live and --control */
+    struct control *control; /* NULL without --control */
+    struct load *load;       /* while the sessions run; else NULL */
     struct progress progress;
     struct server_place places[URL_HOSTS_MAX]; /* with several hosts: servers on this machine */
     size_t place_count;
@@ -76,8 +89,8 @@ struct job {
  * this rank is alive, because it may have to wait for the server. */
 enum exit_code job_make_plan(struct job *job, struct error *error);
 
-/* The steps of a job, in their order. job.c, job_begin.c and job_ranks.c have them. If a step
- * returns another code than OK, *error says why, and the caller passes both to job_finish. */
+/* The steps of a job, in their order. job.c, job_begin.c and job_ranks.c have them. Unless a
+ * step returns OK, *error says why, and the caller passes both to job_finish. */
 
 /* Does everything that can fail before the first session: files, limits, server, table, memory. */
 enum exit_code job_begin(struct job *job, struct error *error);
@@ -92,8 +105,9 @@ enum exit_code job_start_trace(struct job *job, struct error *error);
 /* Runs the sessions, and measures while they are connected. */
 enum exit_code job_load(struct job *job, struct error *error);
 
-/* Copies what is known about the server and the tables to the result. */
-void job_note_connection(struct job *job);
+/* Copies what is known about the server and the tables to a result: the job's or the live page's.
+ */
+void job_note_connection(const struct job *job, struct result *result);
 
 /* Finds the limits that sessions hit. */
 void job_find_limits(struct job *job);
@@ -119,8 +133,8 @@ void job_release(struct job *job);
  * OK, or no session can be started, reports *error instead. */
 enum exit_code job_finish(struct job *job, enum exit_code code, struct error *error);
 
-/* Does a whole command, from its options to its exit code. `lead` does the work in rank 0 or in a
- * process that runs alone; the other ranks follow the plan of rank 0. */
+/* Carries out a whole command, from its options to its exit code. `lead` does the work in rank 0 or
+ * in a process that runs alone; the other ranks follow the plan of rank 0. */
 enum exit_code job_do(struct job *job, enum command command, int argc, char **argv,
                       enum exit_code (*lead)(struct job *job, int argc, char **argv));
 
@@ -135,14 +149,14 @@ enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *erro
 enum exit_code job_prepare_tables(struct setup *setup, const struct plan *plan, struct ranks *ranks,
                                   struct error *error);
 
-/* Loads the tracer if the plan asks for a trace. `append check` calls this function, too. If
+/* Loads the tracer if the plan asks for a trace. `append check` also calls this function. If
  * loading fails and the plan asks for a trace only where possible, `note` (ERROR_TEXT_BYTES) says
  * why. */
 enum exit_code job_begin_trace(struct tracer **tracer, const struct plan *plan, char *note,
                                struct error *error);
 
-/* Finds the server's container and starts the adapter's library. `append check` calls this
- * function, too. On OK the caller must call setup_stop_library. */
+/* Finds the server's container and starts the adapter's library. `append check` also
+ * calls this function. On OK the caller must call setup_stop_library. */
 enum exit_code job_begin_client(struct container *container, const struct plan *plan,
                                 struct facts *facts, struct error *error);
 

@@ -14,6 +14,7 @@
 #include "plan/facts.h"
 #include "report/files.h"
 #include "report/text.h"
+#include "trace/kernel.h"
 
 #define ROOM_LIMIT_NS (2 * MONO_NS_PER_S)
 #define ROOM_PAUSE_NS (100 * MONO_NS_PER_MS)
@@ -180,6 +181,15 @@ static enum exit_code load_tracer(struct job *job, struct error *error)
     return code;
 }
 
+/* Checks that this machine allows --waits=kernel, before anything is done to the server. */
+static enum exit_code check_kernel_waits(const struct job *job, struct error *error)
+{
+    return job->plan->waits == WAITS_KERNEL && !job->plan->is_follower &&
+                   kernel_allows(SWITCHES_OPTION, error) != STATUS_OK
+               ? EXIT_CODE_CLIENT_LIMIT
+               : EXIT_CODE_OK;
+}
+
 /* Checks on rank 0 that a rank traces, if the plan asks for a trace. */
 static enum exit_code check_traced(struct job *job, struct error *error)
 {
@@ -235,11 +245,24 @@ static enum exit_code open_here(struct job *job, struct error *error)
     if (code == EXIT_CODE_OK) {
         code = run_files_create(&job->files, plan, error);
     }
+    if (code == EXIT_CODE_OK && plan->is_control) {
+        job->control = control_create(plan);
+        if (job->control == NULL) {
+            error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for --control");
+            code = EXIT_CODE_CLIENT_LIMIT;
+        }
+    }
+    if (code == EXIT_CODE_OK) {
+        code = live_begin(&job->live, plan, job->control, error);
+    }
     if (code == EXIT_CODE_OK) {
         code = job_open_junit(job, false, error);
     }
     if (code == EXIT_CODE_OK) {
         code = report_open_file(&job->ycsb, "ycsb-out", plan->ycsb, false, error);
+    }
+    if (code == EXIT_CODE_OK) {
+        live_announce(job->live);
     }
     return code;
 }
@@ -309,6 +332,72 @@ static enum exit_code share_tables(struct job *job, struct error *error)
     return code;
 }
 
+static bool has_metrics_of_script(const struct job *job)
+{
+    return job->search == NULL && job->plan->script != NULL && job->plan->script->metric_count > 0;
+}
+
+/* Makes an empty result for the run. Returns NULL if memory runs out. */
+static struct result *make_result(const struct job *job)
+{
+    const struct plan *plan = job->plan;
+    struct result *result = calloc(1, sizeof *result);
+    if (result == NULL) {
+        return NULL;
+    }
+    causes_init(&result->causes);
+    const bool has_tables = result_allocate_tables(result, job->setup.host_count,
+                                                   job->setup.table_count, plan->script != NULL);
+    for (unsigned i = 0; has_tables && i < plan->host_count; i++) {
+        struct host_result *host = &result->hosts[i];
+        target_name_host(plan, i, host->name, sizeof host->name);
+    }
+    if (!has_tables ||
+        !recorder_snapshot_init(&result->totals, recorder_operations(job->recorder)) ||
+        (plan->host_count > 0 && !recorder_snapshot_add_hosts(&result->totals, plan->host_count))) {
+        result_free(result);
+        return NULL;
+    }
+    return result;
+}
+
+void job_note_connection(const struct job *job, struct result *result)
+{
+    const struct setup *setup = &job->setup;
+    result->server = setup->server;
+    result->host = setup->host;
+    for (size_t i = 0; i < setup->host_count; i++) {
+        result->hosts[i].settings = setup->hosts[i].settings;
+    }
+    result->connection = setup->connection;
+    setup_describe_removal(setup, job->plan, result->removal, sizeof result->removal);
+    memcpy(result->engine, setup->own->table.engine, sizeof result->engine);
+}
+
+/* Shows the run on the live page. Returns false if memory runs out. */
+static bool show_live(struct job *job)
+{
+    struct live_run run = {.plan = job->plan,
+                           .table = &job->setup.own->table,
+                           .expectations = &job->expectations,
+                           .is_search = job->search != NULL};
+    bool is_made = true;
+    for (size_t i = 0; i < LIVE_RESULTS && job->live != NULL; i++) {
+        run.results[i] = make_result(job);
+        is_made = is_made && run.results[i] != NULL;
+        if (run.results[i] != NULL) {
+            job_note_connection(job, run.results[i]);
+        }
+    }
+    if (is_made) {
+        live_show_run(job->live, &run);
+    } else {
+        result_free(run.results[0]);
+        result_free(run.results[1]);
+    }
+    return is_made;
+}
+
 static enum exit_code make_memory(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -323,25 +412,20 @@ static enum exit_code make_memory(struct job *job, struct error *error)
     }
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     const struct plan_share share = plan_share(plan);
-    job->recorder = recorder_create_for_hosts(
-        share.count + share.idle, cpus > SHARDS_MIN ? (unsigned)cpus : SHARDS_MIN,
-        plan_operations(plan).count, plan->host_count > 0 ? plan->host_count : 1);
-    job->result = calloc(1, sizeof *job->result);
+    const unsigned shards = cpus > SHARDS_MIN ? (unsigned)cpus : SHARDS_MIN;
+    job->recorder =
+        recorder_create_for_hosts(share.count + share.idle, shards, plan_operations(plan).count,
+                                  plan->host_count > 0 ? plan->host_count : 1);
+    job->result = job->recorder == NULL ? NULL : make_result(job);
+    const bool has_metrics = has_metrics_of_script(job);
+    if (has_metrics) {
+        job->values = metric_store_create(plan->script, share.count + share.idle, shards);
+    }
     job->evidence = job->search == NULL ? evidence_begin(&job->question) : NULL;
-    bool has_tables = false;
-    if (job->result != NULL) {
-        causes_init(&job->result->causes);
-        has_tables = result_allocate_tables(job->result, job->setup.host_count,
-                                            job->setup.table_count, plan->script != NULL);
-    }
-    for (unsigned i = 0; has_tables && i < plan->host_count; i++) {
-        struct host_result *host = &job->result->hosts[i];
-        target_name_host(plan, i, host->name, sizeof host->name);
-    }
-    if (!has_tables || job->recorder == NULL || (job->search == NULL && job->evidence == NULL) ||
-        !recorder_snapshot_init(&job->result->totals, recorder_operations(job->recorder)) ||
-        (plan->host_count > 0 &&
-         !recorder_snapshot_add_hosts(&job->result->totals, plan->host_count))) {
+    if (job->result == NULL ||
+        (has_metrics &&
+         (job->values == NULL || !result_allocate_metrics(job->result, plan->script))) ||
+        (job->search == NULL && job->evidence == NULL) || !show_live(job)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of the run");
         return EXIT_CODE_CLIENT_LIMIT;
     }
@@ -426,6 +510,7 @@ enum exit_code job_begin(struct job *job, struct error *error)
     code = code == EXIT_CODE_OK ? check_machine(job, error) : code;
     code = code == EXIT_CODE_OK ? check_server_pid(job, error) : code;
     code = code == EXIT_CODE_OK ? load_tracer(job, error) : code;
+    code = code == EXIT_CODE_OK ? check_kernel_waits(job, error) : code;
     code = ranks_agree(job->ranks, code, NULL, error);
     if (code != EXIT_CODE_OK) {
         return code;

@@ -59,10 +59,10 @@ static struct rank_result describe_rank(struct job *job)
     return part;
 }
 
-/* Packs the result of this rank. Returns false if memory is out. */
+/* Packs the result of this rank. Returns false if memory runs out. */
 static bool pack(struct job *job, struct buffer *bytes)
 {
-    job_note_connection(job);
+    job_note_connection(job, job->result);
     job->result->table_bytes_before = job->result->table_bytes_after = -1;
     if (job->search == NULL) { /* in a search each level finds its own limits */
         job_find_limits(job);
@@ -131,6 +131,9 @@ static enum exit_code join_ranks(struct job *job, struct error *error)
         code = rank_exchange_merge(job->ranks, job->plan, job->result, &bytes, &whole, error);
     }
     if (code == EXIT_CODE_OK) {
+        whole.result->waits = job->result->waits; /* only rank 0 polls */
+        job->result->waits = NULL;
+        memcpy(whole.result->waits_note, job->result->waits_note, sizeof whole.result->waits_note);
         result_free(job->result);
         job->result = whole.result;
         code = join_traces(job, error);

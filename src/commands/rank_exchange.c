@@ -64,6 +64,10 @@ enum exit_code rank_exchange_allow(const struct ranks *ranks, const struct plan 
         return usage_refuse(error, "--metrics and --metrics-file work in a single process only: "
                                    "leave them out under mpirun or srun");
     }
+    if (plan->live != NULL || plan->is_control) {
+        return usage_refuse(error, "--live and --control work in a single process only: leave "
+                                   "them out under mpirun or srun");
+    }
     if (plan->stop_when.count > 0) {
         return usage_refuse(error, "--stop-when works in a single process only: leave it out under "
                                    "mpirun or srun");
@@ -175,8 +179,8 @@ enum exit_code rank_exchange_receive_plan(struct rank_exchange *exchange, struct
     const bool has_script = fixed[3][0] != '\0';
     exchange->out = malloc(room);
     if (exchange->out == NULL || (has_script && !keep_script(exchange, fixed[3]))) {
-        error_set(error, ERROR_SYSTEM, errno, NULL, "the plan cannot be stored: %s",
-                  strerror(errno));
+        error_set(error, ERROR_SYSTEM, errno, NULL,
+                  "cannot store the plan and the script from rank 0: %s", strerror(errno));
         return EXIT_CODE_CLIENT_LIMIT;
     }
     snprintf(exchange->out, room, "%s.rank%u", fixed[0], ranks_number(ranks));
@@ -204,7 +208,8 @@ bool rank_exchange_pack(struct buffer *bytes, const struct rank_exchange *exchan
     return merge_pack(bytes, &part);
 }
 
-/* Creates an empty result with room for the results of all ranks. Returns NULL if memory is out. */
+/* Creates an empty result with room for the results of all ranks. Returns NULL if memory runs out.
+ */
 static struct result *make_whole(const struct ranks *ranks, const struct plan *plan,
                                  const struct result *rank_0)
 {
@@ -235,7 +240,10 @@ static struct result *make_whole(const struct ranks *ranks, const struct plan *p
             (struct session_summary){.index = (unsigned)i, .first_ack_ns = -1, .last_ack_ns = -1};
         whole->session_list[i].is_idle = i >= plan->sessions;
     }
-    if (!has_totals || whole->ranks == NULL || whole->session_list == NULL || !has_tables) {
+    const bool has_metrics =
+        rank_0->metric_count == 0 || result_allocate_metrics(whole, plan->script);
+    if (!has_totals || whole->ranks == NULL || whole->session_list == NULL || !has_tables ||
+        !has_metrics) {
         result_free(whole);
         return NULL;
     }
@@ -324,7 +332,7 @@ enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the samples of all ranks");
         return EXIT_CODE_CLIENT_LIMIT;
     }
-    if (plan->script == NULL && !plan->is_search) {
+    if (plan_has_fairness(plan)) {
         fairness_compute(&result->fairness, result->session_list, result->session_count);
     }
     return EXIT_CODE_OK;

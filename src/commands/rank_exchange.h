@@ -36,7 +36,7 @@ enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *p
 enum exit_code rank_exchange_receive_plan(struct rank_exchange *exchange, struct ranks *ranks,
                                           struct plan_lead *lead, struct error *error);
 
-/* Packs this rank's part of the result, to be sent or merged. Returns false if memory is out. */
+/* Packs this rank's part of the result, to be sent or merged. Returns false if memory runs out. */
 bool rank_exchange_pack(struct buffer *bytes, const struct rank_exchange *exchange,
                         const struct result *result, struct recorder *recorder,
                         const struct rank_result *rank_result);

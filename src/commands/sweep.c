@@ -307,7 +307,9 @@ static enum exit_code run_program(struct sweep *sweep, size_t index, struct chil
     const int64_t start_ns = mono_now_ns();
     int64_t shown_ns = start_ns;
     bool is_signalled = false;
+    const char *name = sweep->live != NULL ? sweep->results.runs[index].name : NULL;
     show_progress(sweep, index, 0);
+    live_show_sweep(sweep->live, sweep->results.folder, name);
     /* wait briefly each time, because a signal just before a wait does not end the wait */
     const int64_t tick_ns = sweep->ranks == NULL ? TICK_NS / 4 : 0;
     while (!child_wait(pid, is_signalled ? MIN(HASTY_TICK_NS, tick_ns) : tick_ns, end)) {
@@ -319,6 +321,7 @@ static enum exit_code run_program(struct sweep *sweep, size_t index, struct chil
         const int64_t now_ns = mono_now_ns();
         if (now_ns - shown_ns >= TICK_NS && !is_signalled) {
             show_progress(sweep, index, now_ns - start_ns);
+            live_show_sweep(sweep->live, sweep->results.folder, name);
             shown_ns = now_ns;
         }
     }
@@ -446,6 +449,11 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     struct error unwritten = {0};
     const bool is_well = code == EXIT_CODE_OK || code == EXIT_CODE_INTERRUPTED;
     const enum exit_code written = sweep_write_files(sweep, true, is_well ? error : &unwritten);
+    if (saved_sweep_count(&sweep->results, SAVED_PENDING) > 0) {
+        live_show_sweep(sweep->live, sweep->results.folder, NULL);
+    } else {
+        live_end_run(sweep->live); /* the outcome of the sweep follows at once */
+    }
     return is_well ? written : code;
 }
 
@@ -528,6 +536,9 @@ static enum exit_code sweep_all(struct sweep *sweep)
         code = sweep_lock_folder(sweep, &error);
     }
     const size_t left = saved_sweep_count(results, SAVED_PENDING);
+    if (code == EXIT_CODE_OK) {
+        code = live_begin(&sweep->live, &sweep->given, NULL, &error);
+    }
     if (code == EXIT_CODE_OK && left > 0) {
         code = choose_table(sweep, &error);
     }
@@ -552,6 +563,8 @@ static enum exit_code sweep_all(struct sweep *sweep)
                  units_plural(left, "", "s"), sweep_tables[sweep->table].phrase);
     }
     keep_line(sweep, line);
+    live_announce(sweep->live);
+    live_show_sweep(sweep->live, results->folder, NULL);
     child_prepare_waits();
     for (size_t i = 0; i < results->run_count && code == EXIT_CODE_OK; i++) {
         if (results->runs[i].state == SAVED_PENDING && !sweep->is_stopped &&
@@ -580,6 +593,7 @@ static enum exit_code sweep_all(struct sweep *sweep)
     const enum exit_code reported =
         sweep->given.is_report ? command_write_report(results->folder, sweep->given.is_json, &error)
                                : EXIT_CODE_OK;
+    live_show_outcome(sweep->live, results->folder);
     const enum exit_code written = command_finish_output();
     if (written != EXIT_CODE_OK) {
         return written;
@@ -630,6 +644,7 @@ enum exit_code command_sweep(int argc, char **argv)
             uselocale(before);
         }
     }
+    live_end(sweep->live);
     json_decref(sweep->words);
     json_decref(sweep->changes);
     plan_fini(&sweep->plan);

@@ -25,6 +25,7 @@
 #include "plan/facts.h"
 #include "plan/plan.h"
 #include "ranks/ranks.h"
+#include "report/live.h"
 
 enum {
     PATH_BYTES = PLAN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES + 32,
@@ -75,6 +76,7 @@ struct sweep {
     char started_utc[40];
     int lock; /* descriptor of the locked folder; -1 if not locked */
 
+    struct live *live;    /* NULL without --live */
     struct notice notice; /* shows progress */
     int64_t next_line_ns;
 };
@@ -104,7 +106,7 @@ enum exit_code sweep_write_files(const struct sweep *sweep, bool is_running, str
 enum exit_code sweep_refuse_path(struct error *error, int number, const char *what,
                                  const char *path);
 
-/* Writes sweep.json. Returns false if memory is out or a write failed. */
+/* Writes sweep.json. Returns false if memory runs out or a write fails. */
 bool sweep_write_json(FILE *stream, const struct sweep *sweep, bool is_running);
 
 /* Writes the text for people. */

@@ -63,8 +63,8 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
     if (!results->is_own) {
         return usage_refuse(
             error,
-            "'%.140s' or its sweep.json belongs to another user, whose options would run: read "
-            "sweep.json, then resume your own copy (cp -r)",
+            "'%.100s' or its sweep.json belongs to another user, and append would use that user's "
+            "options: check sweep.json, then resume a copy of the folder (cp -r)",
             results->folder);
     }
     const char *version = saved_text(sweep, "append_version", "?");
@@ -287,18 +287,18 @@ static enum exit_code check_variants(struct sweep *sweep, struct error *error)
             if (strcmp(hashes[i], hashes[j]) == 0) {
                 return usage_refuse(
                     error,
-                    "--vary: %s and %s give %.60s the same parameters: give a "
-                    "parameter only once, by --vary or --set, and a value only once",
+                    "--vary: runs %s and %s of %.60s would have the same parameters: name each "
+                    "parameter in only one --vary or --set, and no value twice",
                     variants->texts[j], variants->texts[i], given->workload);
             }
         }
     }
     return given->sweep.is_keeping_rows && sweep->other_shape > 0
-               ? usage_refuse(error,
-                              "--keep-rows: %.60s has other tables with %s than with %s: use "
-                              "--recreate, which creates them again before each run",
-                              given->workload, variants->texts[sweep->other_shape],
-                              variants->texts[0])
+               ? usage_refuse(
+                     error,
+                     "--keep-rows: %.60s declares different tables with %s and with %s: use "
+                     "--recreate, which creates them again before each run",
+                     given->workload, variants->texts[sweep->other_shape], variants->texts[0])
                : EXIT_CODE_OK;
 }
 
@@ -337,17 +337,18 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
     static const char *const variables[] = {"APPEND_PASSWORD", "PGPASSWORD", "MYSQL_PWD"};
     for (size_t i = 0; i < COUNT_OF(variables) && sweep->place != NULL; i++) {
         if (getenv(variables[i]) != NULL && (sweep->plan.adapter->flags & ADAPTER_EMBEDDED) == 0) {
-            return usage_refuse(
-                error,
-                "the password in %s would go to %.100s, which only sweep.json names: give %s",
-                variables[i], sweep->plan.display_target, sweep->place);
+            return usage_refuse(error,
+                                "the password in %s would go to %.100s, which only sweep.json "
+                                "names: to allow this, give %s",
+                                variables[i], sweep->plan.display_target, sweep->place);
         }
     }
     const char *before = saved_text(sweep, "target_given", "");
     const char *adapter_before = saved_text(sweep, "adapter", "?");
     if (sweep->given.sweep.resume != NULL && strcmp(adapter_before, adapter) != 0) {
-        return usage_refuse(error, "the sweep was started on %.40s, not on %s: resume it there",
-                            adapter_before, adapter);
+        return usage_refuse(
+            error, "the sweep was started on %.40s, but TARGET is %s: give the sweep's TARGET",
+            adapter_before, adapter);
     }
     if (sweep->given.sweep.resume != NULL && strcmp(before, sweep->target) != 0) {
         return usage_refuse(error, "target %.80s is not the sweep's (%.80s): leave it out",

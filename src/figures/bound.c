@@ -117,9 +117,29 @@ bool bound_percentile(const struct bound *bound, struct figure_point *point)
     return find_percentile(name, point) != NULL;
 }
 
+/* Turns "waits.append.log" into "append.waits_log". The operation may be a statement's name, also
+ * after "statement.". */
+static void name_wait(char name[BOUND_NAME_BYTES])
+{
+    static const char prefix[] = "waits.", kind[] = "statement.";
+    const char *begin = name + strlen(prefix);
+    char turned[BOUND_NAME_BYTES];
+    if (strncmp(name, prefix, strlen(prefix)) != 0) {
+        return;
+    }
+    begin += strncmp(begin, kind, strlen(kind)) == 0 ? strlen(kind) : 0;
+    const char *point = strchr(begin, '.');
+    if (point != NULL && figure_wait_class(point + 1) != WAIT_CLASSES) {
+        /* the new name is not longer */
+        snprintf(turned, sizeof turned, "%.*s.waits_%s", (int)(point - begin), begin, point + 1);
+        memcpy(name, turned, sizeof turned);
+    }
+}
+
 bool bound_name_column(struct bound *bound, const struct operation_list *operations)
 {
     struct figure_point point;
+    name_wait(bound->name);
     const bool is_prefixed = strncmp(bound->name, OPERATION_PREFIX, strlen(OPERATION_PREFIX)) == 0;
     char *at = find_percentile(bound->name, &point);
     if (at != NULL) { /* the key is without the decimal point */
@@ -179,6 +199,47 @@ const char *bound_format(const struct bound *bound, double limit, double value,
     return is_whole ? units_format_count((uint64_t)shown, text) : text;
 }
 
+/* Returns whether a name is that of a stage, "stage2", or the beginning of an operation's name. */
+static bool is_prefix(const char *name)
+{
+    static const char stage[] = "stage";
+    const char *number = name + sizeof stage - 1;
+    const bool is_stage = strncmp(name, stage, sizeof stage - 1) == 0 && *number != '\0' &&
+                          strspn(number, "0123456789") == strlen(number);
+    return is_stage || strcmp(name, "operation") == 0;
+}
+
+/* Returns whether a name is that of an operation, or of one of its percentiles: "append_p97". */
+static bool is_of_operation(const char *name)
+{
+    const struct operation_list operations = operation_list_all();
+    struct bound bound = {.number = 1};
+    struct figure_point point;
+    snprintf(bound.name, sizeof bound.name, "%s", name);
+    const bool is_percentile = bound_percentile(&bound, &point);
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        const size_t length = strlen(operations.entries[i].name);
+        if (strncmp(name, operations.entries[i].name, length) == 0 &&
+            (name[length] == '\0' || (name[length] == '_' && is_percentile))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool bound_is_taken(const char *name)
+{
+    const struct figure_set set = {.operations = operation_list_all()};
+    struct figure_columns columns = {.count = 0};
+    struct figure_choice choice;
+    struct figure_cell cell;
+    for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
+        figure_columns_add(&columns, cell.key);
+    }
+    return is_prefix(name) || is_of_operation(name) ||
+           figure_find(&columns, name, &choice, NULL) == STATUS_OK;
+}
+
 /* The valid numbers of each unit. */
 static const char *const forms[FIGURE_UNITS] = {
     [FIGURE_UNIT_COUNT] = "a count, with an optional k, M or G (0, 10k)",
@@ -191,6 +252,7 @@ static const char *const forms[FIGURE_UNITS] = {
     [FIGURE_UNIT_MIB_PER_S] = "a number of MiB/s (12.5)",
     [FIGURE_UNIT_BYTES_PER_ROW] = "a number of bytes (120, 120B)",
     [FIGURE_UNIT_RATIO] = "a number (1.5)",
+    [FIGURE_UNIT_VALUE] = "a number, with an optional k, M or G (0.5, 10k)",
     [FIGURE_UNIT_PERCENT] = "a percentage, with an optional % (90, 90%)",
     [FIGURE_UNIT_WORD] = "VALID, DEGRADED or INVALID, with == or !=",
 };
@@ -219,6 +281,8 @@ static const struct {
     {FIGURE_UNIT_MIB, "T", 0x1p20}, {FIGURE_UNIT_MIB, "TiB", 0x1p20},
     {FIGURE_UNIT_MIB_PER_S, "", 1}, {FIGURE_UNIT_BYTES_PER_ROW, "", 1},
     {FIGURE_UNIT_BYTES_PER_ROW, "B", 1}, {FIGURE_UNIT_RATIO, "", 1},
+    {FIGURE_UNIT_VALUE, "", 1}, {FIGURE_UNIT_VALUE, "k", 1e3}, {FIGURE_UNIT_VALUE, "K", 1e3},
+    {FIGURE_UNIT_VALUE, "M", 1e6}, {FIGURE_UNIT_VALUE, "G", 1e9},
     {FIGURE_UNIT_PERCENT, "", 1}, {FIGURE_UNIT_PERCENT, "%", 1},
     {FIGURE_UNIT_WORD, "VALID", 0}, {FIGURE_UNIT_WORD, "DEGRADED", 1},
     {FIGURE_UNIT_WORD, "INVALID", 2},

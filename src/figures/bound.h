@@ -22,7 +22,8 @@ enum {
     BOUND_TEXT_BYTES = 128,
     BOUND_NAME_BYTES = FIGURE_KEY_BYTES,
     BOUND_UNIT_BYTES = 12,
-    FIGURE_COLUMNS_MAX = (int)FIGURES + (int)OPERATIONS * (int)FIGURE_POINTS_MAX,
+    FIGURE_COLUMNS_MAX =
+        (int)FIGURES + (int)OPERATIONS * ((int)FIGURE_POINTS_MAX + (int)WAIT_CLASSES),
     FIGURE_CHOICES = 2,
 };
 
@@ -58,10 +59,14 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
 bool bound_percentile(const struct bound *bound, struct figure_point *point);
 
 /* Gives a bound on a figure of an operation the name of its column: "append.p99.9" is append_p999,
- * and "insert.p95", on an operation that a script names, is operation.insert.p95. Other names stay.
- * Returns false if the name begins with an operation that a script names, or has a point after an
- * unknown name. */
+ * "waits.append.log" is append_waits_log, and "insert.p95", on an operation that a script names, is
+ * operation.insert.p95. Other names stay. Returns false if the name begins with an operation that a
+ * script names, or has a point after an unknown name. */
 bool bound_name_column(struct bound *bound, const struct operation_list *operations);
+
+/* Returns whether a bound on `name`, or on `name` with a point after it, would be a bound on a
+ * figure of every run, so that nothing else can have this name. */
+bool bound_is_taken(const char *name);
 
 /* Returns whether `value` meets the bound `limit`; false for a NaN. */
 bool bound_holds(enum bound_relation relation, double value, double limit);

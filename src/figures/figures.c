@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum {
     NO_COUNTER = -1,
 };
@@ -66,6 +68,7 @@ static const struct {
     [FIGURE_UNIT_PERCENT] = {"_percent", " %", 2},
     [FIGURE_UNIT_BYTES_PER_ROW] = {"_bytes_per_row", " B", 1},
     [FIGURE_UNIT_RATIO] = {NULL, NULL, 3},
+    [FIGURE_UNIT_VALUE] = {NULL, NULL, 0},
 };
 
 #define COUNT_OF_STATEMENT(id, name) [COUNT_##id] = name,
@@ -226,6 +229,32 @@ const char *figure_text(const struct figure_set *set, enum figure_id id)
     return set->values[id].text == NULL ? "" : set->values[id].text;
 }
 
+const char *const figure_wait_keys[WAIT_CLASSES] = {
+    [WAIT_CPU] = "cpu",         [WAIT_LOG] = "log",       [WAIT_EXTENSION] = "extension",
+    [WAIT_LOCK] = "lock",       [WAIT_BUFFER] = "buffer", [WAIT_LOCK_MANAGER] = "lock_manager",
+    [WAIT_DATA_IO] = "data_io", [WAIT_COMMIT] = "commit", [WAIT_REPLICATION] = "replication",
+    [WAIT_CLIENT] = "client",   [WAIT_OTHER] = "other",
+};
+
+enum wait_class figure_wait_class(const char *key)
+{
+    unsigned number = 0;
+    while (number < WAIT_CLASSES && strcmp(figure_wait_keys[number], key) != 0) {
+        number++;
+    }
+    return (enum wait_class)number;
+}
+
+/* Fills a cell with the share of a class of waits, except for the key. */
+static void fill_wait(const struct figure_set *set, size_t operation, size_t class,
+                      struct figure_cell *cell)
+{
+    const struct figure_waits *waits = &set->waits[operation];
+    *cell = (struct figure_cell){
+        .unit = FIGURE_UNIT_PERCENT,
+        .value = {.is_known = waits->is_known, .number = waits->percents[class]}};
+}
+
 bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_cell *cell)
 {
     const struct figure_points *points = &set->operations.points;
@@ -250,7 +279,18 @@ bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_ce
             return true;
         }
     }
-    return false;
+    /* the calls of a run that wait for the server; the other operations consist of such calls */
+    static const enum operation_id calls[] = {OPERATION_APPEND, OPERATION_READ, OPERATION_BEGIN,
+                                              OPERATION_COMMIT, OPERATION_ROLLBACK};
+    const size_t wait = *at - 1 - (FIGURES + latencies);
+    if (!set->operations.has_waits || wait >= COUNT_OF(calls) * WAIT_CLASSES) {
+        return false;
+    }
+    const size_t operation = calls[wait / WAIT_CLASSES], class = wait % WAIT_CLASSES;
+    fill_wait(set, operation, class, cell);
+    snprintf(cell->key, sizeof cell->key, "%.40s_waits_%s_percent",
+             set->operations.entries[operation].name, figure_wait_keys[class]);
+    return true;
 }
 
 bool figure_next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
@@ -275,7 +315,13 @@ bool figure_next_operation_cell(const struct figure_set *set, size_t operation, 
         snprintf(cell->key, sizeof cell->key, "%s_ms", set->operations.points.entries[point].key);
         return true;
     }
-    return false;
+    const size_t class = point - set->operations.points.count;
+    if (!set->operations.has_waits || class >= WAIT_CLASSES) {
+        return false;
+    }
+    fill_wait(set, operation, class, cell);
+    snprintf(cell->key, sizeof cell->key, "waits_%s_percent", figure_wait_keys[class]);
+    return true;
 }
 
 bool figure_is_number(enum figure_unit unit)
@@ -297,6 +343,8 @@ const char *figure_format(enum figure_unit unit, const struct figure_value *valu
     }
     if (value->is_known && figure_is_whole(unit)) {
         snprintf(text, FIGURE_TEXT_BYTES, "%" PRIu64, value->count);
+    } else if (value->is_known && unit == FIGURE_UNIT_VALUE && isfinite(value->number)) {
+        snprintf(text, FIGURE_TEXT_BYTES, "%.15g", value->number);
     } else if (value->is_known && isfinite(value->number)) {
         snprintf(text, FIGURE_TEXT_BYTES, "%.*f", units[unit].decimals, value->number);
     }
@@ -329,6 +377,9 @@ enum figure_unit figure_unit_of(const char *key)
     const struct figure *figure = figure_of_key(key);
     if (figure != NULL) {
         return figure->unit;
+    }
+    if (strncmp(key, METRIC_PREFIX, strlen(METRIC_PREFIX)) == 0) {
+        return FIGURE_UNIT_VALUE;
     }
     for (int unit = 0; unit < FIGURE_UNITS; unit++) {
         if (ends_with(key, units[unit].suffix)) {

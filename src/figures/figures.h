@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "append/adapter.h"
+
 enum {
     FIGURE_KEY_BYTES = 96,   /* the longest key: "transaction.", a name from a script,
                                 ".retries_serialization" */
@@ -27,6 +29,9 @@ enum {
     OPERATIONS_MAX = 67,
     FIGURE_POINTS_MAX = 24,
 };
+
+/* Begins the name of a figure of a script's metric in a bound. */
+#define METRIC_PREFIX "metric."
 
 /* The unit of a figure. It decides the end of the figure's key and its decimals in a CSV file. */
 enum figure_unit {
@@ -46,6 +51,7 @@ enum figure_unit {
     FIGURE_UNIT_PERCENT,
     FIGURE_UNIT_BYTES_PER_ROW,
     FIGURE_UNIT_RATIO, /* a number without a unit */
+    FIGURE_UNIT_VALUE, /* a number of a script's metric, with all its digits */
     FIGURE_UNITS,
 };
 
@@ -215,9 +221,9 @@ enum figure_better {
       "Sessions that ended by a lost connection or a fatal error.") \
     C(SESSIONS_FAILED, MEMBER, "sessions_failed", "append_sessions_failed_total", \
       "Sessions that were refused or timed out.") \
-    /* every failed try to connect: a session's first one, after a loss, with --churn, at each host */ \
+    /* failed tries to connect: the first of a session, after a loss, with --churn, at any host */ \
     C(CONNECTS_FAILED, MEMBER, "connects_failed", NULL) \
-    /* opened: a session's first one, after a loss, and with --churn; closed: by append, or lost */ \
+    /* opened: the first of a session, after a loss, with --churn; closed: by append, or lost */ \
     C(CONNECTIONS_OPENED, MEMBER, "connections_opened", NULL) \
     C(CONNECTIONS_CLOSED, MEMBER, "connections_closed", NULL) \
     C(ROWS_ACKNOWLEDGED, MEMBER, "rows_acknowledged", "append_rows_total", \
@@ -253,7 +259,7 @@ enum figure_better {
     C(RECONNECTS_FAILED, COLUMN, "reconnects_failed", "append_reconnects_failed_total", \
       "Failed tries to reconnect after a loss.") \
     C(CHURNS, COLUMN, "churns", "append_churns_total", \
-      "Connections closed and reopened by --churn.") \
+      "Connections that append closed and opened again: --churn, --stage-disconnect.") \
     /* refused by a read-only server; append sends the batch again */ \
     C(REFUSALS, COLUMN, "refusals", "append_refusals_total", \
       "Batches refused by a read-only server and sent again.") \
@@ -317,9 +323,11 @@ enum figure_better {
     /* a unique key existed already, and the script asks for a retry */ \
     K(RETRIES_DUPLICATE, "retries_duplicate", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"duplicate\"") \
-    /* with --rate: due = begun + skipped + not begun; skipped: dropped by --late */ \
+    /* with a rate: due + not due = begun + skipped + not begun; skipped: dropped by --late */ \
+    /* NOT_DUE: begun without a due time, when only some transactions have a rate */ \
     /* LATE: begun over 100 ms after the due time; BATCHES_LATE: the same for runs without a script */ \
     K(TRANSACTIONS_DUE, NULL, "transactions.due", NULL, NONE, NEITHER, NULL) \
+    K(TRANSACTIONS_NOT_DUE, NULL, "transactions.not_due", NULL, NONE, NEITHER, NULL) \
     K(SKIPPED, "skipped", "transactions counters.transactions_skipped", NULL, NONE, LOW, \
       "append_transactions_skipped_total", "Transactions skipped by --late.") \
     K(TRANSACTIONS_NOT_BEGUN, NULL, "transactions.not_begun", NULL, NONE, LOW, NULL) \
@@ -338,6 +346,9 @@ enum figure_better {
       "append_checks_total", "Checks that a script made.") \
     K(CHECKS_FAILED, "checks_failed", "transactions counters", NULL, NONE, LOW, \
       "append_checks_failed_total", "Checks by a script that failed.") \
+    /* claims of the script about its tables; unknown if the script makes none */ \
+    F(INVARIANTS_CHECKED, "invariants_checked", "transactions", COUNT, NEITHER) \
+    F(INVARIANTS_BROKEN, "invariants_broken", "transactions", COUNT, LOW) \
     C(FOUND, MEMBER, "found", NULL) \
     C(NOT_FOUND, MEMBER, "not_found", NULL) \
     F(FOUND_PERCENT, "found_percent", "transactions", PERCENT, HIGH) \
@@ -432,7 +443,7 @@ enum figure_better {
       "Time from a transaction's first begin to its commit.") \
     /* a committed transaction: from its last try's BEGIN to COMMIT's answer, without think time */ \
     X(TRY, "try", 7, WITH_SCRIPT, TOTALS, "append_try_duration_seconds", \
-      "Time from the begin of a transaction's latest try to its commit.") \
+      "Time from the beginning of a transaction's latest try to its commit.") \
     /* BEGIN, COMMIT and ROLLBACK that append sends around a script's transaction: until the answer */ \
     /* Only calls that succeed are timed. */ \
     X(BEGIN, "begin", 8, WITH_SCRIPT, TOTALS, "append_begin_duration_seconds", \
@@ -583,7 +594,14 @@ struct operation_list {
     struct operation entries[OPERATIONS_MAX];
     unsigned when;               /* bits of enum operation_when that apply to the plan */
     struct figure_points points; /* reported of each operation */
+    bool has_waits;              /* the plan polls waits: each call has the shares of its waits */
 };
+
+/* Keys of the classes of waits: "log" in the column append_waits_log_percent. */
+extern const char *const figure_wait_keys[WAIT_CLASSES];
+
+/* Returns the class with this key; WAIT_CLASSES for any other text. */
+enum wait_class figure_wait_class(const char *key);
 
 /* Returns the operations of the table; only operations with OPERATION_ALWAYS are used. */
 struct operation_list operation_list_all(void);
@@ -615,11 +633,18 @@ struct figure_latency {
     double points_ms[FIGURE_POINTS_MAX];
 };
 
+/* What the time in calls of an operation went into, in percent. */
+struct figure_waits {
+    bool is_known;
+    double percents[WAIT_CLASSES];
+};
+
 /* A value for every figure. In a zeroed set all figures are unknown. */
 struct figure_set {
     struct figure_value values[FIGURES];
     struct operation_list operations;
     struct figure_latency latencies[OPERATIONS_MAX];
+    struct figure_waits waits[OPERATIONS_MAX];
     const uint64_t (*counts)[OPERATION_COUNTS]; /* indexed by operation, borrowed; NULL if
                                                    unknown */
     char started_utc[40];

@@ -103,23 +103,35 @@ static void read_figure(struct saved_run *run, enum figure_id id)
     value->count = value->is_known ? strtoull(value->text, NULL, 10) : 0;
 }
 
-/* Makes the contents of run.json and summary.csv for a run that has not ended. */
-static enum status describe_unfinished(struct saved_run *run, struct error *error)
+/* The contents that run.json and summary.csv of a run have or would have. */
+struct outcome_texts {
+    const char *json, *summary;
+};
+
+/* The contents for a run that has not ended, as far as its other files say. */
+static const struct outcome_texts unfinished = {
+    "{\"format\": 2}", "verdict,verdict_reason\nUNFINISHED,\"the run has not ended, or was ended "
+                       "before it could write "
+                       "its result: only its per-second figures are known\"\n"};
+
+/* Takes the contents of run.json and summary.csv from texts. */
+static enum status take_outcome(struct saved_run *run, const struct outcome_texts *texts,
+                                struct error *error)
 {
-    char *text =
-        strdup("verdict,verdict_reason\nUNFINISHED,\"the run has not ended, or was ended before it "
-               "could write its result: only its figures by the second are known\"\n");
-    run->json = json_pack("{s:i}", "format", SAVED_RUN_FORMAT);
-    if (text == NULL || run->json == NULL) {
-        free(text);
+    char *summary = strdup(texts->summary);
+    run->json = json_loads(texts->json, 0, NULL);
+    if (summary == NULL || run->json == NULL) {
+        free(summary);
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the run %.160s", run->folder);
         return STATUS_REJECTED;
     }
-    return csv_table_parse(&run->summary, "summary.csv", text, error);
+    return csv_table_parse(&run->summary, "summary.csv", summary, error);
 }
 
-enum status saved_run_read(struct saved_run *run, const char *folder, bool takes_unfinished,
-                           struct error *error)
+/* Reads the files of a run. `texts`: the contents of run.json and summary.csv; NULL to read them.
+ */
+static enum status read_files(struct saved_run *run, const char *json_path,
+                              const struct outcome_texts *texts, struct error *error)
 {
     const struct {
         const char *file;
@@ -129,32 +141,9 @@ enum status saved_run_read(struct saved_run *run, const char *folder, bool takes
                  {"samples.csv", &run->samples},
                  {"levels.csv", &run->levels}};
     char path[PATH_BYTES];
-    *run = (struct saved_run){0};
-    if (take_folder(run->folder, folder, error) != STATUS_OK) {
-        return STATUS_REJECTED;
-    }
-    snprintf(path, sizeof path, "%s/run.json", run->folder);
-    run->is_search = access(path, R_OK) != 0;
-    if (run->is_search) {
-        snprintf(path, sizeof path, "%s/find-max.json", run->folder);
-        if (access(path, R_OK) != 0) {
-            error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                      "'%s' is not the folder of a finished run: it has no run.json", folder);
-            *run = (struct saved_run){0};
-            return STATUS_REJECTED;
-        }
-    }
-    struct stat about;
-    run->is_unfinished = stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0;
-    if (run->is_unfinished && !takes_unfinished) {
-        error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "'%s' is not the folder of a finished run: %s is empty", folder, path);
-        *run = (struct saved_run){0};
-        return STATUS_REJECTED;
-    }
     enum status status =
-        run->is_unfinished ? describe_unfinished(run, error) : read_run_json(run, path, error);
-    for (size_t i = run->is_unfinished ? 1 : 0; i < (run->is_search ? 4 : 3) && status == STATUS_OK;
+        texts != NULL ? take_outcome(run, texts, error) : read_run_json(run, json_path, error);
+    for (size_t i = texts != NULL ? 1 : 0; i < (run->is_search ? 4 : 3) && status == STATUS_OK;
          i++) {
         snprintf(path, sizeof path, "%s/%s", run->folder, files[i].file);
         status = csv_table_read(files[i].table, path, error);
@@ -177,6 +166,55 @@ enum status saved_run_read(struct saved_run *run, const char *folder, bool takes
     return status;
 }
 
+/* Writes the path of run.json or, for a search, find-max.json. */
+static void find_json(struct saved_run *run, char path[PATH_BYTES])
+{
+    snprintf(path, PATH_BYTES, "%s/run.json", run->folder);
+    run->is_search = access(path, R_OK) != 0;
+    if (run->is_search) {
+        snprintf(path, PATH_BYTES, "%s/find-max.json", run->folder);
+    }
+}
+
+enum status saved_run_read(struct saved_run *run, const char *folder, bool takes_unfinished,
+                           struct error *error)
+{
+    char path[PATH_BYTES];
+    struct stat about;
+    *run = (struct saved_run){0};
+    if (take_folder(run->folder, folder, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    find_json(run, path);
+    const bool is_there = access(path, R_OK) == 0;
+    run->is_unfinished = stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0;
+    if (!is_there) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL,
+                  "'%s' is not the folder of a finished run: it has no run.json", folder);
+    } else if (run->is_unfinished && !takes_unfinished) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL,
+                  "'%s' is not the folder of a finished run: %s is empty", folder, path);
+    }
+    if (!is_there || (run->is_unfinished && !takes_unfinished)) {
+        *run = (struct saved_run){0};
+        return STATUS_REJECTED;
+    }
+    return read_files(run, path, run->is_unfinished ? &unfinished : NULL, error);
+}
+
+enum status saved_run_read_running(struct saved_run *run, const char *folder, const char *json,
+                                   const char *summary, struct error *error)
+{
+    char path[PATH_BYTES];
+    *run = (struct saved_run){0};
+    if (take_folder(run->folder, folder, error) != STATUS_OK) {
+        return STATUS_REJECTED;
+    }
+    find_json(run, path);
+    run->is_running = true;
+    return read_files(run, path, &(struct outcome_texts){json, summary}, error);
+}
+
 void saved_run_free(struct saved_run *run)
 {
     json_decref(run->json);
@@ -184,6 +222,7 @@ void saved_run_free(struct saved_run *run)
     csv_table_free(&run->intervals);
     csv_table_free(&run->samples);
     csv_table_free(&run->hosts_intervals);
+    csv_table_free(&run->operations_intervals);
     csv_table_free(&run->levels);
     *run = (struct saved_run){0};
 }

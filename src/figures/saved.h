@@ -82,8 +82,8 @@ struct csv_table {
 };
 
 /* Parses `text`, which ends in NUL. *table takes ownership of `text`; a failure frees it. `name` is
- * for the error. Returns REJECTED if a row has another number of cells than the header, or text
- * follows a quoted cell. */
+ * for the error. Returns REJECTED if a row and the header have different numbers of cells, or if
+ * text follows a quoted cell. */
 enum status csv_table_parse(struct csv_table *table, const char *name, char *text,
                             struct error *error);
 
@@ -114,14 +114,18 @@ struct saved_run {
     struct csv_table summary;          /* one row */
     bool is_unfinished;                /* the run has not ended: it has only intervals and
                                           samples */
+    bool is_running;                   /* the run goes on: files that are written at its end are
+                                          empty */
     bool is_search;                    /* the folder is a search's (find-max), and `json` is
                                           find-max.json */
     struct csv_table levels;           /* levels.csv of a search; empty for a run */
     struct csv_table intervals;        /* a row for each interval of about a second */
     struct csv_table samples;          /* a row for each sample of CPU and memory */
     struct csv_table hosts_intervals;  /* with several hosts a row for each host and interval */
-    struct figure_set figures;         /* figures of summary.csv, and figures that only run.json
-                                          has; without the operations' figures */
+    /* with a script a row for each operation and interval; empty unless charts are being made */
+    struct csv_table operations_intervals;
+    struct figure_set figures; /* figures of summary.csv, and figures that only run.json
+                                  has; without the operations' figures */
 };
 
 /* Returns whether the folder has a file of this name: "run.json", "sweep.json". */
@@ -132,6 +136,11 @@ bool saved_has_file(const char *folder, const char *file);
  */
 enum status saved_run_read(struct saved_run *run, const char *folder, bool takes_unfinished,
                            struct error *error);
+
+/* Reads the files of a run or search that is going on. `json` and `summary` are what run.json and
+ * summary.csv would contain now. */
+enum status saved_run_read_running(struct saved_run *run, const char *folder, const char *json,
+                                   const char *summary, struct error *error);
 void saved_run_free(struct saved_run *run);
 
 /* Reads a figure of the run by its column of summary.csv. Returns false if the column does not

@@ -139,3 +139,26 @@ bool statistics_compare_repeats(const double *a, size_t a_count, const double *b
     *ratio = (struct statistics_ratio){exp(middle), exp(middle - width), exp(middle + width)};
     return true;
 }
+
+bool statistics_share(const double *parts, const double *wholes, size_t count,
+                      struct statistics_share *share)
+{
+    double part = 0, whole = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        part += parts[i];
+        whole += wholes[i];
+    }
+    if (count < 2 || whole <= 0) {
+        return false;
+    }
+    const double ratio = part / whole, n = (double)count;
+    for (size_t i = 0; i < count; i++) {
+        const double gap = parts[i] - ratio * wholes[i];
+        squares += gap * gap;
+    }
+    const double error = sqrt(squares / (n * (n - 1))) / (whole / n);
+    const double half = error > 0 ? student_quantile(0.975, n - 1) * error : 0;
+    *share = (struct statistics_share){
+        .share = ratio, .low = fmax(ratio - half, 0), .high = fmin(ratio + half, 1), .half = half};
+    return true;
+}

@@ -49,4 +49,23 @@ enum {
 bool statistics_compare_repeats(const double *a, size_t a_count, const double *b, size_t b_count,
                                 struct statistics_ratio *ratio);
 
+/*
+ * Computes the share sum(parts) / sum(wholes) from `count` successive batches of observations, with
+ * its confidence interval at 95 %, which is cut at 0 and 1. With p the share, y and m a batch's
+ * part and whole, and B the number of batches:
+ *
+ *   error = sqrt(sum((y - p m)²) / (B (B - 1))) / mean(m)
+ *   interval = p ± t(95 %, B - 1) error
+ *
+ * W. G. Cochran, "Sampling Techniques", 1977, chapter 6 (ratio estimator over clusters).
+ * Observations within a batch may depend on each other. Returns false with fewer than two batches,
+ * or if the wholes are all 0.
+ */
+struct statistics_share {
+    double share, low, high;
+    double half; /* half of the interval, before it was cut */
+};
+bool statistics_share(const double *parts, const double *wholes, size_t count,
+                      struct statistics_share *share);
+
 #endif

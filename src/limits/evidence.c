@@ -512,11 +512,12 @@ static void name_silence(const struct attribution *attribution)
     const struct limit *files = find_short(attribution, LIMIT_OPEN_FILES, LIMIT_SERVER);
     if (is_full(files)) {
         struct finding *finding = add_finding(attribution, LIMIT_OPEN_FILES, LIMIT_SERVER, "");
-        say(finding, "connections were not accepted");
+        say(finding, "the server accepted no more connections");
         add_limit(attribution, finding, files, true);
     } else if (growth[EVIDENCE_LISTEN_OVERFLOWS] > 0) {
         say(add_backlog(attribution),
-            "ListenOverflows grew by %llu, ListenDrops by %llu while connects timed out",
+            "queues of new connections were full while connects timed out: ListenOverflows grew by "
+            "%llu, ListenDrops by %llu",
             (unsigned long long)growth[EVIDENCE_LISTEN_OVERFLOWS],
             (unsigned long long)growth[EVIDENCE_LISTEN_DROPS]);
     }
@@ -574,7 +575,7 @@ static void name_lost(const struct attribution *attribution)
     say(finding, "; the first connection was lost %s into the run",
         UNITS_NS(attribution->first->first_ns - attribution->result->start_mono_ns));
     if (kills > 0) {
-        say(finding, "; the kernel killed %llu process%s of %s for memory",
+        say(finding, "; the kernel killed %llu process%s of %s because memory ran out",
             (unsigned long long)kills, kills == 1 ? "" : "es",
             is_own ? "its cgroup" : "this machine");
     }

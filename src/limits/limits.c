@@ -48,8 +48,16 @@ void limits_question_init(struct limits_question *question, const struct plan *p
         .other_threads = LIMITS_OTHER_THREADS + ((adapter->flags & ADAPTER_WATCHED) != 0 ? 1U : 0U),
     };
     question->other_files += is_embedded ? LIMITS_EMBEDDED_FILES : 0;
+    if (plan->waits != WAITS_OFF) { /* its connection, and /proc */
+        question->other_files += files + 2;
+        question->other_threads += connection == NULL ? 1 : 0;
+    }
     if (plan->metrics_port > 0) {
         question->other_files += LIMITS_METRICS_FILES;
+        question->other_threads += connection == NULL ? 1 : 0;
+    }
+    if (plan->live_port > 0 || plan->is_control) {
+        question->other_files += LIMITS_LIVE_FILES;
         question->other_threads += connection == NULL ? 1 : 0;
     }
     if (connection == NULL) {
@@ -283,7 +291,8 @@ static bool read_process(struct survey *survey, struct limited_process *process,
     if (load(survey, pid, "cgroup")) {
         static const char *const engines[] = {".dockerenv", "run/.containerenv"};
         for (size_t i = 0; i < COUNT_OF(engines); i++) {
-            char path[64]; /* unreadable without rights over the process: then its cgroup decides */
+            char path[64]; /* unreadable without privileges over the process: then its cgroup
+                              decides */
             snprintf(path, sizeof path, "%d/root/%s", (int)pid, engines[i]);
             process->is_contained |= faccessat(survey->proc, path, F_OK, 0) == 0;
         }
@@ -624,7 +633,8 @@ static bool read_memory(struct survey *survey, struct draft *draft)
         limit->allowed = memory.commit_limit;
         limit->used = memory.committed;
         draft->fix = "sysctl -w vm.overcommit_memory=0";
-        snprintf(limit->note, sizeof limit->note, "stacks count even where they are unused");
+        snprintf(limit->note, sizeof limit->note,
+                 "the kernel counts the whole stack of each thread, used or not");
     }
     return true;
 }

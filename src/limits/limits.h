@@ -25,6 +25,7 @@ enum {
     LIMITS_SAMPLER_FILES = 5,
     LIMITS_EMBEDDED_FILES = 1, /* shared by all sessions of a file database */
     LIMITS_METRICS_FILES = 21, /* the listening sockets and the connections being served */
+    LIMITS_LIVE_FILES = 135,   /* likewise */
     LIMITS_OTHER_THREADS = 1,  /* the sampler */
 };
 

@@ -12,8 +12,8 @@ void session_add(struct session *session, enum recorder_counter counter, uint64_
 }
 
 /* Adds a session whose connection was cut to the list of cut sessions: the server may still be at
- * work on its call. Does nothing if the server's name of the session is unknown. Without memory for
- * the entry, the server has to notice the closed connection itself. Main thread: no other thread
+ * work on its call. Does nothing if the server's name of the session is unknown. If memory runs
+ * out, the server has to notice the closed connection itself. Main thread: no other thread
  * cuts the connections of sessions. */
 static void note_cut(const struct session *session, const struct session_name *name)
 {
@@ -42,13 +42,15 @@ void session_interrupt(struct session *session)
     }
 }
 
-void session_begin_call(struct session *session)
+void session_begin_call(struct session *session, size_t operation)
 {
+    recorder_note_call(session->load->recorder, session->place, operation);
     line_begin_call(&session->line);
 }
 
 void session_end_call(struct session *session)
 {
+    recorder_note_call(session->load->recorder, session->place, RECORDER_NO_CALL);
     if (line_end_call(&session->line)) {
         session->is_overdue = true;
         session_add(session, RECORDER_TIMEOUTS, 1);
@@ -84,10 +86,19 @@ void session_blame(struct session *session, enum cause_phase phase, const char *
                      status, error, mono_now_ns());
 }
 
+void session_log(const struct session *session, struct transaction_log_row row)
+{
+    row.session = session->index;
+    row.turn = session->turn;
+    row.end_ns -= session->load->gate.go_ns;
+    transaction_log_add(session->load->log, &row);
+}
+
 void session_note_gap(struct session *session, int64_t now_ns)
 {
-    const int64_t last_ns =
+    const int64_t acked_ns =
         session->sum.last_ack_ns > 0 ? session->sum.last_ack_ns : session->load->gate.go_ns;
+    const int64_t last_ns = MAX(acked_ns, session->resumed_ns);
     if (now_ns - last_ns > session->sum.longest_gap_ns) {
         session->sum.longest_gap_ns = now_ns - last_ns;
     }
@@ -196,7 +207,8 @@ enum status session_send(struct session *session, struct append *append, bool *i
         error_clear(error);
         append->handed = 0;
         append->accepted = append->in_doubt = 0;
-        session_begin_call(session);
+        append->tries++;
+        session_begin_call(session, OPERATION_APPEND);
         enum status status = adapter->append_open(session->conn, append->table, error);
         while (status == STATUS_OK && append->handed < append->rows) {
             status = hand_over(session, append, error);
@@ -264,7 +276,7 @@ void session_account(struct session *session, const struct append *append, enum 
     session_add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
     session_add(session, RECORDER_ROW_BYTES,
                 (uint64_t)((double)append->accepted * session->row_bytes));
-    /* also for a batch without acknowledged rows, which may be the last batch */
+    /* a batch without acknowledged rows counts as well: it may be the last batch */
     session_note_gap(session, end_ns);
     if (append->accepted > 0) {
         session_note_progress(session, end_ns);

@@ -148,7 +148,7 @@ static const char *remedy_for(const struct table_mark *mark, const char *table_n
                               size_t size)
 {
     if (mark->is_valid) {
-        return "append cleanup drops it, --recreate replaces it";
+        return "'append cleanup' drops it, --recreate replaces it";
     }
     snprintf(text, size, "%s%s leaves it as it is; --recreate=%.60s drops it",
              mark->is_made ? mark->why : "append did not make it",
@@ -181,7 +181,7 @@ static enum status check_columns(const struct datasets_place *place,
         if (type_class(found->type) != type_class(declared->type)) {
             return refuse(
                 error,
-                "column '%.40s' of table '%.40s' is %.30s, which is not what %.40s declares: %s",
+                "column '%.40s' of table '%.40s' is %.30s, but %.40s declares another type: %s",
                 declared->name, dataset->name, found->type_name, script,
                 REMEDY(mark, dataset->name));
         }
@@ -233,8 +233,8 @@ static enum status fill_setup_table(const struct datasets_place *place, size_t n
               NULL, 0);
     free(out->count_sql);
     out->count_sql = sql.bytes;
-    out->count =
-        (struct statement){.sql = out->count_sql, .is_prepared = !connection->facts.is_pooled};
+    out->count = (struct statement){
+        .sql = out->count_sql, .name = "read", .is_prepared = !connection->facts.is_pooled};
     return buffer_failed(&sql) ? table_load_no_memory(error) : status;
 }
 
@@ -248,6 +248,22 @@ static void write_key(struct buffer *sql, const struct script_dataset *dataset, 
                 buffer_add_identifier(sql, dataset->table.columns[c].name, quote);
             }
         }
+    }
+}
+
+static void write_foreign_keys(struct buffer *sql, const struct script *script,
+                               const struct script_dataset *dataset, char quote)
+{
+    for (size_t i = 0; i < dataset->foreign_key_count; i++) {
+        const struct script_foreign_key *key = &dataset->foreign_keys[i];
+        const struct script_dataset *to = &script->datasets[key->dataset];
+        buffer_add_text(sql, ", foreign key (");
+        buffer_add_identifier(sql, dataset->table.columns[key->column].name, quote);
+        buffer_add_text(sql, ") references ");
+        buffer_add_identifier(sql, to->name, quote);
+        buffer_add_text(sql, " (");
+        buffer_add_identifier(sql, to->table.columns[key->to_column].name, quote);
+        buffer_add_text(sql, ")");
     }
 }
 
@@ -267,12 +283,202 @@ static void write_create_end(struct buffer *sql, const struct datasets_place *pl
     } else if (key.length > 0) {
         buffer_add_format(sql, ", primary key (%s)", buffer_text(&key));
     }
+    write_foreign_keys(sql, place->plan->script, dataset, connection->identifier_quote);
     buffer_add_text(sql, ")");
     ask_write_engine(sql, takes_key ? buffer_text(&whole) : tail,
                      place->plan->adapter->engine_clause, place->plan->engine);
     sql->has_failed = sql->has_failed || buffer_failed(&key) || buffer_failed(&whole);
     buffer_fini(&key);
     buffer_fini(&whole);
+}
+
+/* A table that is divided into parts, and one of its parts. */
+struct divided {
+    const struct script_dataset *dataset;
+    const struct partition_statements *words;
+    char quote;
+    unsigned part; /* from 0 */
+};
+
+/* Writes the lower bound of a part, or of the part after the last. */
+static void write_bound(struct buffer *sql, const struct divided *of, unsigned part,
+                        const char *at_end)
+{
+    const struct script_partitions *partitions = &of->dataset->partitions;
+    const uint64_t rows = of->dataset->rows;
+    const uint64_t parts = partitions->count > 0 ? partitions->count : 1;
+    const uint64_t each = (rows + parts - 1) / parts;
+    const bool is_end = part == 0 || part == partitions->count;
+    if (is_end && at_end != NULL) {
+        buffer_add_text(sql, at_end);
+    } else {
+        buffer_add_format(sql, "%" PRId64,
+                          partitions->first + (int64_t)((each > 0 ? each : 1) * part));
+    }
+}
+
+/* Writes a template of struct partition_statements. */
+static void write_divided(struct buffer *sql, const char *words, const struct divided *of)
+{
+    const struct script_dataset *dataset = of->dataset;
+    const struct script_partitions *partitions = &dataset->partitions;
+    for (; *words != '\0'; words++) {
+        if (*words != '$') {
+            buffer_add(sql, words, 1);
+            continue;
+        }
+        struct buffer name = {0};
+        struct divided part = *of;
+        switch (*++words) {
+        case '0':
+            buffer_add_identifier(sql, dataset->name, of->quote);
+            break;
+        case '2':
+            buffer_add_identifier(sql, dataset->table.columns[partitions->column].name, of->quote);
+            break;
+        case '3':
+            buffer_add_format(sql, "%u", partitions->count);
+            break;
+        case '4':
+        case '5':
+            buffer_add_format(sql, "%u", of->part + (*words == '4' ? 1 : 0));
+            break;
+        case '6':
+            write_bound(sql, of, of->part, of->words->least);
+            break;
+        case '7':
+            write_bound(sql, of, of->part + 1, of->words->most);
+            break;
+        case '8':
+            buffer_add_format(&name, "%s_%u", dataset->name, of->part + 1);
+            buffer_add_identifier(sql, buffer_text(&name), of->quote);
+            sql->has_failed = sql->has_failed || buffer_failed(&name);
+            buffer_fini(&name);
+            break;
+        case '9':
+            for (part.part = 0; part.part < partitions->count; part.part++) {
+                buffer_add_text(sql, part.part == 0 ? "" : ", ");
+                write_divided(sql, of->words->range_part, &part);
+            }
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+/* Writes the part of CREATE TABLE that divides the table, and the statements for parts that are
+ * tables. The statements are one text: if one of them fails, a server that runs a text as one
+ * transaction has made nothing. */
+static void write_partitions(struct buffer *sql, const struct connection_info *connection,
+                             const struct script_dataset *dataset)
+{
+    const struct script_partitions *partitions = &dataset->partitions;
+    const struct partition_statements *words = connection->partitions;
+    struct divided of = {dataset, words, connection->identifier_quote, 0};
+    if (partitions->count == 0) {
+        return;
+    }
+    const char *part = partitions->is_range ? words->range_part : words->hash_part;
+    buffer_add_text(sql, " ");
+    write_divided(sql, partitions->is_range ? words->range : words->hash, &of);
+    for (; of.part < partitions->count && words->are_tables; of.part++) {
+        buffer_add_text(sql, "; ");
+        write_divided(sql, part, &of);
+    }
+}
+
+/* Checks that the database has the partitions and foreign keys that a table declares. */
+static enum status check_structure(const struct datasets_place *place,
+                                   const struct script_dataset *dataset, struct error *error)
+{
+    const struct connection_info *connection = &place->setup->connection;
+    const struct partition_statements *words = connection->partitions;
+    bool is_divided = dataset->partitions.count > 0;
+    if (is_divided && words == NULL) {
+        return refuse(error, "append makes no partitions in %s: leave partitions out",
+                      connection->dialect);
+    }
+    if (dataset->foreign_key_count > 0 && connection->foreign_keys == NULL) {
+        return refuse(error, "append makes no foreign keys in %s: leave foreign_keys out",
+                      connection->dialect);
+    }
+    for (size_t i = 0; i < dataset->foreign_key_count; i++) {
+        const struct script_foreign_key *key = &dataset->foreign_keys[i];
+        is_divided = is_divided || place->plan->script->datasets[key->dataset].partitions.count > 0;
+    }
+    if (is_divided && dataset->foreign_key_count > 0 && words != NULL &&
+        words->excludes_foreign_keys) {
+        return refuse(error,
+                      "in %s a table with partitions can neither have foreign keys nor be referred "
+                      "to: leave partitions or foreign_keys out",
+                      connection->dialect);
+    }
+    return STATUS_OK;
+}
+
+/* Checks that the table is in a storage engine that keeps its foreign keys. */
+static enum status check_engine(const struct datasets_place *place,
+                                const struct script_dataset *dataset, const struct table *table,
+                                struct error *error)
+{
+    const struct foreign_key_statements *words = place->setup->connection.foreign_keys;
+    const char *engine = words == NULL ? "" : words->engine;
+    if (dataset->foreign_key_count == 0 || engine[0] == '\0' || table->engine[0] == '\0' ||
+        strcasecmp(table->engine, engine) == 0) {
+        return STATUS_OK;
+    }
+    return refuse(error,
+                  "the storage engine %.40s of table '%.60s' keeps no foreign keys: use %s, or "
+                  "leave foreign_keys out",
+                  table->engine, dataset->name, engine);
+}
+
+static bool take_count(void *context, const struct cell *cells, size_t count)
+{
+    int64_t *number = context;
+    *number = count > 0 ? ask_number(&cells[0]) : 0;
+    return false;
+}
+
+/* Checks that an existing table has `declared` partitions or foreign keys, unless none are
+ * declared. The query `words` returns how many the table has. */
+static enum status check_count(const struct datasets_place *place, const struct table_load *work,
+                               const char *words, size_t declared, const char *what,
+                               struct error *error)
+{
+    int64_t count = 0;
+    struct answer answer = {.take = take_count, .context = &count};
+    if (declared == 0) {
+        return STATUS_OK;
+    }
+    const enum status status =
+        ask_rows(place->plan->adapter, place->conn, words, work->dataset->name, &answer, error);
+    place->on_answer(place->context);
+    if (status != STATUS_OK || count == (int64_t)declared) {
+        return status;
+    }
+    return refuse(error, "table '%.60s' has %s %s, but %.40s declares %s: %s", work->dataset->name,
+                  UNITS_COUNT((uint64_t)count), what, short_name(place->plan->script),
+                  UNITS_COUNT(declared), REMEDY(&work->mark, work->dataset->name));
+}
+
+/* Checks that an existing table has the partitions and foreign keys that the script declares. */
+static enum status check_kept(const struct datasets_place *place, const struct table_load *work,
+                              struct error *error)
+{
+    const struct connection_info *connection = &place->setup->connection;
+    const struct script_dataset *dataset = work->dataset;
+    enum status status = check_structure(place, dataset, error);
+    if (status == STATUS_OK && connection->partitions != NULL) {
+        status = check_count(place, work, connection->partitions->count, dataset->partitions.count,
+                             "partitions", error);
+    }
+    if (status == STATUS_OK && connection->foreign_keys != NULL) {
+        status = check_count(place, work, connection->foreign_keys->count,
+                             dataset->foreign_key_count, "foreign keys", error);
+    }
+    return status;
 }
 
 /* Writes CREATE TABLE in this database's dialect. */
@@ -287,13 +493,18 @@ static enum status write_create(const struct datasets_place *place, struct table
     const char *const why_no_table =
         find_unsupported(connection, own != NULL ? own : "create table");
     const char *const why_no_index =
-        work->index_count > 0 ? find_unsupported(connection, "create index") : NULL;
+        work->indexes != NULL ? find_unsupported(connection, "create index") : NULL;
     if (why_no_table != NULL) {
         return refuse(error, "%s", why_no_table);
     }
+    if (check_structure(place, dataset, error) != STATUS_OK) {
+        return STATUS_FATAL;
+    }
     if (why_no_index != NULL) {
-        return refuse(error, "%s; create the table and its indexes with create = {%s = ...}",
-                      why_no_index, connection->dialect);
+        return refuse(error,
+                      "%s; leave them out with index = {..., %s = {}}, or create the table and "
+                      "its indexes with create = {%s = ...}",
+                      why_no_index, connection->dialect, connection->dialect);
     }
     if (own != NULL) {
         buffer_add_text(sql, own);
@@ -316,10 +527,11 @@ static enum status write_create(const struct datasets_place *place, struct table
         char type[160];
         if (!connection->declare_column(column, dataset->columns[c].is_numbered, type,
                                         sizeof type)) {
-            return refuse(
-                error, "%s has no type for column '%.60s'%s", connection->dialect, column->name,
-                dataset->columns[c].is_numbered ? ": it does not number rows (key = \"auto\")"
-                                                : "");
+            return refuse(error, "%s has no type for column '%.60s'%s", connection->dialect,
+                          column->name,
+                          dataset->columns[c].is_numbered
+                              ? ": it cannot number rows by itself (key = \"auto\")"
+                              : "");
         }
         buffer_add_text(sql, c == 0 ? " (" : ", ");
         buffer_add_identifier(sql, column->name, connection->identifier_quote);
@@ -327,6 +539,7 @@ static enum status write_create(const struct datasets_place *place, struct table
     }
     write_create_end(sql, place, dataset);
     buffer_add_format(sql, "%s%s", options == NULL ? "" : " ", options == NULL ? "" : options);
+    write_partitions(sql, connection, dataset);
     return buffer_failed(sql) ? table_load_no_memory(error) : STATUS_OK;
 }
 
@@ -434,7 +647,10 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
         ask_count_shown(plan->adapter, place->conn, &counted->count, &wait, before, error);
     place->on_answer(place->context);
     const uint64_t rows = *before;
-    if (status != STATUS_OK || dataset->rows == 0 || rows == dataset->rows) {
+    /* the rows of a loaded table may have become more or fewer in runs since */
+    const bool has_varied =
+        dataset->varies && rows > 0 && work->mark.is_valid && !work->mark.is_loading;
+    if (status != STATUS_OK || dataset->rows == 0 || rows == dataset->rows || has_varied) {
         work->phase = PHASE_DONE;
         work->rows = status == STATUS_OK ? rows : 0;
         return status;
@@ -442,8 +658,8 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
     if (!work->mark.is_valid) {
         char remedy[REMEDY_BYTES];
         snprintf(remedy, sizeof remedy,
-                 "%.40s declares %s %s; --recreate=%.60s makes it again, append cleanup "
-                 "--drop=%.60s drops it",
+                 "%.40s declares %s %s; --recreate=%.60s makes the table again, "
+                 "'append cleanup --drop=%.60s' drops it",
                  script, UNITS_COUNT(dataset->rows), units_plural(dataset->rows, "row", "rows"),
                  dataset->name, dataset->name);
         return table_mark_refuse(&work->mark, table, dataset->name, (int64_t)rows, remedy, error);
@@ -453,17 +669,17 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
     if (plan->command == COMMAND_PREPARE && can_go_on) {
         return rows == 0 ? STATUS_OK : survey_chunks(place, work, rows, error);
     }
-    return refuse(error, "table '%.60s' has %s %s, but %.40s declares %s: %s", dataset->name,
-                  UNITS_COUNT(rows), units_plural(rows, "row", "rows"), script,
-                  UNITS_COUNT(dataset->rows),
-                  can_go_on ? "append prepare loads the missing rows, --recreate all rows"
-                            : REMEDY(&work->mark, dataset->name));
+    return refuse(
+        error, "table '%.60s' has %s %s, but %.40s declares %s: %s", dataset->name,
+        UNITS_COUNT(rows), units_plural(rows, "row", "rows"), script, UNITS_COUNT(dataset->rows),
+        can_go_on ? "'append prepare' loads the missing rows, --recreate loads all rows again"
+                  : REMEDY(&work->mark, dataset->name));
 }
 
 const char *table_load_take_column(const char *columns, char *name, size_t size)
 {
     columns += strspn(columns, ", ");
-    size_t length = strcspn(columns, ",");
+    size_t length = strcspn(columns, ",\n");
     const char *next = columns + length;
     while (length > 0 && columns[length - 1] == ' ') {
         length--;
@@ -474,10 +690,11 @@ const char *table_load_take_column(const char *columns, char *name, size_t size)
 
 /* Checks that the columns of every index exist, before any table is created. */
 static enum status check_indexes(const struct script *script, const struct script_dataset *dataset,
-                                 struct error *error)
+                                 const char *lines, struct error *error)
 {
-    for (size_t i = 0; i < dataset->index_count; i++) {
-        for (const char *at = dataset->indexes[i]; *at != '\0';) {
+    struct text_value line;
+    while (script_next_line(&lines, &line)) {
+        for (const char *at = line.bytes; at < line.bytes + line.length;) {
             char name[ROW_NAME_BYTES];
             at = table_load_take_column(at, name, sizeof name);
             size_t length = 0;
@@ -527,10 +744,13 @@ static enum status examine_table(const struct datasets_place *place, struct tabl
     const struct connection_info *connection = &place->setup->connection;
     const bool has_own = script_text_for(&dataset->create, connection->dialect) != NULL;
     work->chunks = (dataset->rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
-    work->index_count =
-        has_own && find_unsupported(connection, "create index") != NULL ? 0 : dataset->index_count;
+    work->indexes = script_text_for(&dataset->indexes, connection->dialect);
+    enum status status = check_indexes(plan->script, dataset, work->indexes, error);
+    if (work->indexes == NULL || work->indexes[0] == '\0' ||
+        (has_own && find_unsupported(connection, "create index") != NULL)) {
+        work->indexes = NULL;
+    }
     find_key(work);
-    enum status status = check_indexes(plan->script, dataset, error);
     if (status != STATUS_OK) {
         return status;
     }
@@ -547,11 +767,12 @@ static enum status examine_table(const struct datasets_place *place, struct tabl
         error_clear(error);
         status = write_create(place, work, error);
         if (status != STATUS_OK) {
-            error_prefix(error, "%.60s:%d: dataset '%.60s'", plan->script->name, dataset->line,
-                         dataset->name);
+            error_prefix(error, "%s:%d: dataset '%.60s'", plan_script_shown(plan->script),
+                         dataset->line, dataset->name);
         }
     } else if (status == STATUS_OK) {
         status = check_columns(place, dataset, &table, &work->mark, error);
+        status = status == STATUS_OK ? check_kept(place, work, error) : status;
         status =
             status == STATUS_OK ? fill_setup_table(place, work->number, &table, error) : status;
         status = status == STATUS_OK ? check_rows(place, work, &table, error) : status;
@@ -584,12 +805,23 @@ static enum status check_script(const struct datasets_place *place, struct datas
         const struct statement *statement = &datasets->statements[i];
         const char *const why = find_unsupported(&place->setup->connection, statement->sql);
         if (why != NULL) {
-            return refuse(error, "%.60s:%d: statement '%s': %s", script->name,
+            return refuse(error, "%s:%d: statement '%s': %s", plan_script_shown(script),
                           script->statements[i].line, script->statements[i].name, why);
         }
         if (statement->is_prepared && statement->slot > STATEMENT_SLOTS_MAX) {
-            return refuse(error, "%.60s has %zu statements, but at most %d can be prepared",
-                          script->name, count, STATEMENT_SLOTS_MAX);
+            return refuse(
+                error,
+                "%.60s has %zu statements, but at most %d can be prepared: use --prepared no",
+                script->name, count, STATEMENT_SLOTS_MAX);
+        }
+    }
+    for (size_t i = 0; i < script->invariant_count; i++) {
+        const struct script_invariant *invariant = &script->invariants[i];
+        const char *sql = script_text_for(&invariant->sql, place->setup->connection.dialect);
+        if (sql == NULL) {
+            return refuse(error, "%s:%d: invariant '%.80s' has no text for %.30s and no default",
+                          plan_script_shown(script), invariant->line, invariant->claim,
+                          place->setup->connection.dialect);
         }
     }
     return STATUS_OK;
@@ -678,18 +910,32 @@ void datasets_destroy(struct datasets *datasets)
     free(datasets);
 }
 
+/* Drops the existing tables that are to be made again, the last one first: a table can have foreign
+ * keys to the tables before it. */
+static enum status drop_old(const struct datasets_place *place, const struct datasets *datasets,
+                            struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = datasets->count; i > 0 && status == STATUS_OK; i--) {
+        const struct table_load *work = &datasets->works[i - 1];
+        if (work->create.length > 0 && !work->is_missing) {
+            status = ask_drop_table(place->plan->adapter, place->conn, &place->setup->connection,
+                                    work->dataset->name, error);
+            place->on_answer(place->context);
+            if (status != STATUS_OK) {
+                error_prefix(error, "cannot replace table '%.80s'", work->dataset->name);
+            }
+        }
+    }
+    return status;
+}
+
 static enum status make_table(const struct datasets_place *place, struct table_load *work,
                               struct error *error)
 {
     struct table table = {0};
-    enum status status =
-        work->is_missing ? STATUS_OK
-                         : ask_drop_table(place->plan->adapter, place->conn,
-                                          &place->setup->connection, work->dataset->name, error);
-    if (status == STATUS_OK) {
-        status = table_load_execute(place->plan, place->conn, &work->create, error);
-        work->is_made = status == STATUS_OK;
-    }
+    enum status status = table_load_execute(place->plan, place->conn, &work->create, error);
+    work->is_made = status == STATUS_OK;
     if (status == STATUS_OK) {
         status = place->plan->adapter->describe(place->plan->adapter, place->conn,
                                                 work->dataset->name, &table, error);
@@ -708,6 +954,7 @@ static enum status make_table(const struct datasets_place *place, struct table_l
         work->mark.is_valid = true;
         status =
             table_load_write_mark(place->plan, place->setup, place->conn, dataset, true, error);
+        status = status == STATUS_OK ? check_engine(place, dataset, &table, error) : status;
         status = status == STATUS_OK ? check_columns(place, dataset, &table, &work->mark, error)
                                      : status;
         status =
@@ -735,8 +982,22 @@ static enum status prepare_statements(const struct datasets_place *place,
         status = prepared_make(&prepared, statement, error);
         place->on_answer(place->context);
         if (status != STATUS_OK) {
-            error_prefix(error, "%.60s:%d: statement '%s'", script->name,
+            error_prefix(error, "%s:%d: statement '%s'", plan_script_shown(script),
                          script->statements[i].line, script->statements[i].name);
+            error->kind = status == STATUS_LOST ? error->kind : ERROR_USAGE;
+        }
+    }
+    for (size_t i = 0; i < script->invariant_count && status == STATUS_OK; i++) {
+        const struct script_invariant *invariant = &script->invariants[i];
+        const struct statement query = {
+            .sql = script_text_for(&invariant->sql, place->setup->connection.dialect),
+            .is_prepared = true,
+            .slot = 1};
+        status = prepared_make(&prepared, &query, error);
+        place->on_answer(place->context);
+        if (status != STATUS_OK) {
+            error_prefix(error, "%s:%d: invariant '%.80s'", plan_script_shown(script),
+                         invariant->line, invariant->claim);
             error->kind = status == STATUS_LOST ? error->kind : ERROR_USAGE;
         }
     }
@@ -747,7 +1008,7 @@ static enum status prepare_statements(const struct datasets_place *place,
 enum status datasets_make(const struct datasets_place *place, struct datasets *datasets,
                           struct error *error)
 {
-    enum status status = STATUS_OK;
+    enum status status = drop_old(place, datasets, error);
     for (size_t i = 0; status == STATUS_OK && i < datasets->count; i++) {
         if (datasets->works[i].create.length > 0) {
             status = make_table(place, &datasets->works[i], error);
@@ -770,8 +1031,8 @@ bool datasets_is_script_wrong(const struct datasets *datasets)
 
 void datasets_undo(const struct datasets_place *place, const struct datasets *datasets)
 {
-    for (size_t i = 0; i < datasets->count; i++) {
-        const struct table_load *work = &datasets->works[i];
+    for (size_t i = datasets->count; i > 0; i--) { /* the last one may refer to those before it */
+        const struct table_load *work = &datasets->works[i - 1];
         struct error error = {.kind = ERROR_NONE};
         struct table_mark mark;
         /* another table may have taken the name */
@@ -840,14 +1101,16 @@ enum status datasets_drop(const struct datasets_place *place, struct buffer *dro
                                         : UNITS_COUNT((uint64_t)doomed[i].rows),
                      doomed[i].rows == 1 ? "row" : "rows");
     }
-    for (size_t i = 0; status == STATUS_OK && i < found; i++) {
+    size_t first = found; /* the last table goes first, because it may refer to those before it */
+    while (status == STATUS_OK && first > 0) {
         status = ask_drop_table(place->plan->adapter, place->conn, &place->setup->connection,
-                                doomed[i].name, error);
+                                doomed[first - 1].name, error);
         place->on_answer(place->context);
-        if (status == STATUS_OK) {
-            buffer_add_format(dropped, "%s%s", *count == 0 ? "" : ", ", doomed[i].name);
-            (*count)++;
-        }
+        first -= status == STATUS_OK ? 1 : 0;
+    }
+    for (size_t i = first; i < found; i++) {
+        buffer_add_format(dropped, "%s%s", *count == 0 ? "" : ", ", doomed[i].name);
+        (*count)++;
     }
     free(doomed);
     return status;

@@ -1,5 +1,6 @@
 #include "load/fleet.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,10 @@ static void add_transactions(struct fleet *fleet, struct session *session, int64
     if (load->plan->script == NULL) {
         return;
     }
-    if (fleet->search == NULL && load->plan->rate_rows_per_s > 0 && load->gate.go_ns > 0) {
+    if (load->gate.go_ns > 0) {
+        session_follow_epochs(session);
+    }
+    if (fleet->search == NULL && session_has_rate(session) && load->gate.go_ns > 0) {
         const int64_t until_ns = session->work_end_ns > end_ns ? session->work_end_ns : end_ns;
         const uint64_t missing = session_count_unsent(session, from_ns, end_ns, until_ns);
         session_add(session, RECORDER_TRANSACTIONS_NOT_BEGUN, missing);
@@ -59,13 +63,14 @@ static void sum_up(struct fleet *fleet)
         struct row_ledger *rows = &sum->rows;
         /* without a quota, or when --duration ended the run, only the rows that the session began
          * to send count as planned */
-        const bool is_timed = session->quota == UINT64_MAX || result->stop_reason == STOP_DURATION;
+        const bool is_timed = session->quota == UINT64_MAX ||
+                              result->stop_reason == STOP_DURATION ||
+                              result->stop_reason == STOP_CONTROL;
         rows->planned = is_timed ? sum->begun : session->quota;
         rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);
         ledger_add(&result->rows, rows, sizeof *rows);
         add_transactions(fleet, session, end_ns);
-        result->last_due_ns =
-            MAX(result->last_due_ns, (int64_t)fmin(session->arrivals.last_ns, ARRIVALS_LATEST_NS));
+        result->last_due_ns = MAX(result->last_due_ns, session_last_due_ns(session));
         if (session->worst_lag > result->worst_lag_rows) {
             result->worst_lag_rows = session->worst_lag;
         }
@@ -75,20 +80,26 @@ static void sum_up(struct fleet *fleet)
         const int64_t work_end_ns = session->work_end_ns;
         sum->first_ack_ns = sum->first_ack_ns == 0 ? -1 : sum->first_ack_ns - gate->go_ns;
         sum->last_ack_ns = sum->last_ack_ns == 0 ? -1 : sum->last_ack_ns - gate->go_ns;
-        sum->worked_ns = gate->go_ns > 0 && work_end_ns > 0 ? work_end_ns - gate->go_ns : 0;
+        sum->worked_ns =
+            gate->go_ns > 0 && work_end_ns > 0 ? work_end_ns - gate->go_ns - session->parked_ns : 0;
         result->session_list[i] = *sum;
-        if (plan->rate_rows_per_s > 0 && gate->go_ns > 0 && plan->script == NULL) {
+        if (session_has_rate(session) && gate->go_ns > 0 && plan->script == NULL) {
             /* Due batches are the batches that were sent, and the batches that were never begun
              * because the session was blocked, dropped or not connected. */
+            session_follow_epochs(session);
             result->batches.sent += sum->batches;
-            result->batches.not_sent += session_count_unsent(
-                session, 0, end_ns, work_end_ns > end_ns ? work_end_ns : end_ns);
+            result->batches.not_sent +=
+                session->unsent + session_count_unsent(session, 0, end_ns,
+                                                       work_end_ns > end_ns ? work_end_ns : end_ns);
         }
     }
     result->batches.due = result->batches.sent + result->batches.not_sent;
-    if (is_run && plan->script == NULL) {
+    if (plan_has_fairness(plan)) {
         fairness_compute(&result->fairness, result->session_list, result->session_count);
     }
+    result->changed_rate =
+        epoch_mean_rate(&load->first_epoch, gate->go_ns,
+                        gate->go_ns + (plan->script == NULL ? 0 : plan->warm_up_ns), work_ns);
     result->start_mono_ns = load->start_ns;
     result->elapsed_ns = last_ns - load->start_ns;
     if (!is_run) {
@@ -106,6 +117,9 @@ static void sum_up(struct fleet *fleet)
                                         ((double)result->elapsed_ns / (double)MONO_NS_PER_S);
     }
     recorder_take_snapshot(load->recorder, &result->totals);
+    if (load->metrics != NULL) {
+        metric_store_read(load->metrics, result->metrics, gate->go_ns);
+    }
 }
 
 /* Checks every reason to end a run early, and cuts calls that are overdue. */
@@ -233,7 +247,8 @@ static void run_sessions(struct fleet *fleet)
     fleet->is_up = true;
     check_stop_conditions(fleet);
     const int64_t go_ns = load->ranks == NULL ? mono_now_ns() : await_go(fleet);
-    sampler_wake(load->sampler, SAMPLER_WORK_BEGUN); /* readings begin before the work */
+    /* readings begin before the work; a run without work has no stages */
+    sampler_begin_work(load->sampler, gate_is_stopped(&load->gate) ? 0 : go_ns);
     /* called before gate_open, because a thousand sessions that wake up may keep this thread off
      * the CPU for long */
     if (load->on_gate != NULL && !gate_is_stopped(&load->gate)) {
@@ -279,8 +294,10 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
     load->mistakes = &result->causes;
     load->read = load->setup->own->count;
     if (load->plan->read_mode == READ_QUERY) {
-        load->read = (struct statement){.sql = load->plan->read_sql};
+        load->read = (struct statement){.sql = load->plan->read_sql, .name = "read"};
     }
+    load->first_epoch.rate = load->plan->rate;
+    load->first_epoch.sessions = UINT_MAX;
     gate_init(&load->gate, is_run && load->ranks != NULL);
     atomic_init(&load->has_finished_one, false);
     atomic_init(&load->timeouts_in_a_row, 0);
@@ -303,6 +320,7 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
         line_fini(&fleet.sessions[i].line);
     }
     gate_fini(&load->gate);
+    epoch_fini(&load->first_epoch);
     free(fleet.sessions);
     return status;
 }

@@ -21,7 +21,7 @@
  * operations. Fills the times, stop_reason, worst_lag_rows, and the ledgers, but not the
  * verification. The ledgers of a run include sessions that were never started. A run also fills
  * session_list, fairness and causes; a search also fills load->search, and adds to the causes only
- * mistakes in the script. Returns FATAL if memory was out, so that no session was started.
+ * mistakes in the script. Returns FATAL if memory ran out, so that no session was started.
  *
  * With search->max_rows a hold ends early once it has written an eighth of the rows that were left,
  * but it lasts at least a second. Between two holds, sessions rest once they have written a

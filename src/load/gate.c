@@ -115,6 +115,12 @@ enum stop_reason gate_reason(struct gate *gate)
     return reason;
 }
 
+bool gate_ended_in_time(struct gate *gate)
+{
+    const enum stop_reason reason = gate_reason(gate);
+    return gate_is_stopped(gate) && (reason == STOP_DURATION || reason == STOP_CONTROL);
+}
+
 bool gate_take_slot(struct gate *gate, unsigned most)
 {
     pthread_mutex_lock(&gate->lock);
@@ -193,19 +199,48 @@ static bool must_leave(const atomic_bool *is_leaving)
     return is_leaving != NULL && atomic_load(is_leaving);
 }
 
+void gate_note_change(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    atomic_fetch_add(&gate->changes, 1);
+    pthread_cond_broadcast(&gate->opened);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+unsigned gate_changes(struct gate *gate)
+{
+    return atomic_load(&gate->changes);
+}
+
+/* Sleeps until moment_ns, STOP or *is_leaving; with `changes` (may be NULL) also until their number
+ * differs. Returns whether the moment was reached. */
+static bool sleep_until(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving,
+                        const unsigned *changes)
+{
+    if (mono_now_ns() < moment_ns) {
+        const struct timespec deadline = mono_timespec(moment_ns);
+        pthread_mutex_lock(&gate->lock);
+        int rc = 0;
+        while (rc != ETIMEDOUT && atomic_load(&gate->state) != GATE_STOP &&
+               !must_leave(is_leaving) &&
+               (changes == NULL || atomic_load(&gate->changes) == *changes)) {
+            rc = pthread_cond_timedwait(&gate->opened, &gate->lock, &deadline);
+        }
+        pthread_mutex_unlock(&gate->lock);
+    }
+    return !gate_is_stopped(gate) && !must_leave(is_leaving) &&
+           (changes == NULL || atomic_load(&gate->changes) == *changes);
+}
+
 bool gate_sleep_until(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving)
 {
-    if (mono_now_ns() >= moment_ns) {
-        return !gate_is_stopped(gate) && !must_leave(is_leaving);
-    }
-    const struct timespec deadline = mono_timespec(moment_ns);
-    pthread_mutex_lock(&gate->lock);
-    int rc = 0;
-    while (rc != ETIMEDOUT && atomic_load(&gate->state) != GATE_STOP && !must_leave(is_leaving)) {
-        rc = pthread_cond_timedwait(&gate->opened, &gate->lock, &deadline);
-    }
-    pthread_mutex_unlock(&gate->lock);
-    return !gate_is_stopped(gate) && !must_leave(is_leaving);
+    return sleep_until(gate, moment_ns, is_leaving, NULL);
+}
+
+bool gate_sleep_unchanged(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving,
+                          unsigned changes)
+{
+    return sleep_until(gate, moment_ns, is_leaving, &changes);
 }
 
 void gate_session_ends(struct gate *gate)

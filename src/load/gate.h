@@ -41,6 +41,7 @@ struct gate {
     pthread_cond_t opened;  /* wakes sessions: the state has changed */
     pthread_cond_t changed; /* wakes the main thread: one of the numbers has changed */
     atomic_int state;       /* enum gate_state; written under lock */
+    atomic_uint changes;    /* written under lock */
     atomic_bool rests;      /* while true, sessions begin no batch; written under lock */
     bool is_held; /* finished sessions stay connected, because other ranks may still work */
     enum stop_reason reason;
@@ -79,9 +80,12 @@ void gate_stop(struct gate *gate, enum stop_reason reason);
 bool gate_is_stopped(struct gate *gate);
 enum stop_reason gate_reason(struct gate *gate);
 
+/* Returns whether the run was stopped as planned: its time was over, or the user asked for it. */
+bool gate_ended_in_time(struct gate *gate);
+
 /* The functions below are for sessions. gate_take_slot waits until fewer than `most` sessions
- * connect, and takes a slot. A session calls it to reconnect after GO. If the state is STOP, it
- * returns false and takes no slot. gate_release_slot gives the slot back. */
+ * are connecting, and takes a slot. A session calls it to reconnect after GO. If the state is STOP,
+ * it returns false and takes no slot. gate_release_slot gives the slot back. */
 bool gate_take_slot(struct gate *gate, unsigned most);
 void gate_release_slot(struct gate *gate);
 
@@ -101,6 +105,16 @@ void gate_finish_work(struct gate *gate, bool stays);
  * `is_leaving` may be NULL; the thread that sets *is_leaving then calls gate_wake. */
 bool gate_sleep_until(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving);
 void gate_wake(struct gate *gate);
+
+/* gate_note_change wakes the sessions that sleep in gate_sleep_unchanged: the caller has changed
+ * the load. gate_changes returns how often gate_note_change was called. */
+void gate_note_change(struct gate *gate);
+unsigned gate_changes(struct gate *gate);
+
+/* Sleeps as gate_sleep_until does, but only as long as gate_changes returns `changes`. Also
+ * returns false when the number has changed. */
+bool gate_sleep_unchanged(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving,
+                          unsigned changes);
 
 /* Counts the session's thread as ended: the session's last call to the gate. */
 void gate_session_ends(struct gate *gate);

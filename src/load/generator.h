@@ -42,7 +42,7 @@ bool generator_identifies_rows(const struct plan *plan, const struct table *tabl
 /* Returns the most rows that a buffer holds: the batch size, at most ROW_BATCH_MAX. */
 size_t generator_buffer_rows(const struct generator *generator);
 
-/* Lends a buffer, which the caller returns with generator_give_back. Returns NULL if memory is
+/* Lends a buffer, which the caller returns with generator_give_back. Returns NULL if memory runs
  * out. */
 struct row_buffer *generator_borrow(struct generator *generator);
 void generator_give_back(struct generator *generator, struct row_buffer *buffer);
@@ -53,7 +53,7 @@ void generator_fill(const struct generator *generator, struct row_buffer *buffer
                     uint64_t first_row, size_t count);
 
 /* Returns the mean bytes of the values of a row, measured on the first batch of a session, or 0 if
- * memory is out. A database needs more bytes for a row. */
+ * memory runs out. A database needs more bytes for a row. */
 double generator_row_bytes(struct generator *generator);
 
 #endif

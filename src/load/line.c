@@ -65,7 +65,7 @@ static bool cut(struct line *line, struct session_name *name, atomic_bool *was_c
     }
     if (name != NULL) {
         *name = (struct session_name){.number = 0};
-        if (line->adapter->name_session != NULL) {
+        if (line->adapter->end_sessions != NULL) {
             line->adapter->name_session(line->conn, name);
         }
     }

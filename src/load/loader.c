@@ -100,7 +100,7 @@ static bool find_step(struct table_load *work, struct step *step)
     if (work->phase == PHASE_CHUNKS) {
         work->phase = PHASE_INDEXES;
     }
-    if (work->phase == PHASE_INDEXES && work->index_count == 0) {
+    if (work->phase == PHASE_INDEXES && work->indexes == NULL) {
         work->phase = PHASE_LAST;
     }
     if (work->phase == PHASE_LAST &&
@@ -108,6 +108,21 @@ static bool find_step(struct table_load *work, struct step *step)
         work->phase = PHASE_FINISH;
     }
     *step = (struct step){work, work->phase, last};
+    return true;
+}
+
+/* Returns whether all tables to which a table refers are loaded: the server refuses rows whose
+ * foreign keys lead nowhere. */
+static bool may_load(const struct datasets *datasets, const struct table_load *work)
+{
+    for (size_t i = 0; i < work->dataset->foreign_key_count; i++) {
+        for (size_t k = 0; k < datasets->count; k++) {
+            const struct table_load *to = &datasets->works[k];
+            if (to->number == work->dataset->foreign_keys[i].dataset && to->phase != PHASE_DONE) {
+                return false;
+            }
+        }
+    }
     return true;
 }
 
@@ -121,7 +136,7 @@ static bool take_step(struct loading *loading, struct step *step)
         for (size_t i = 0; i < loading->datasets->count && !is_found; i++) {
             struct table_load *work = &loading->datasets->works[i];
             is_done = is_done && work->phase == PHASE_DONE;
-            is_found = find_step(work, step);
+            is_found = may_load(loading->datasets, work) && find_step(work, step);
         }
         if (is_found) {
             step->work->running++;
@@ -241,7 +256,7 @@ static enum status append_chunk(struct loader *loader, const struct table_load *
         end_call(loader);
     }
     if (status == STATUS_OK && *accepted != all) {
-        error_set(error, ERROR_SERVER, 0, NULL, "the server kept %s of %s rows",
+        error_set(error, ERROR_SERVER, 0, NULL, "the server stored only %s of %s rows",
                   UNITS_COUNT(*accepted), UNITS_COUNT(all));
         return STATUS_REJECTED;
     }
@@ -318,16 +333,20 @@ static enum status make_indexes(struct loader *loader, const struct table_load *
     const char quote = connection->identifier_quote;
     const bool can_ask = is_dialect_of(connection->dialect, "postgresql sqlite mariadb");
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < dataset->index_count && status == STATUS_OK; i++) {
-        struct buffer name = {0}, sql = {0};
+    const char *lines = work->indexes;
+    struct text_value line;
+    while (status == STATUS_OK && script_next_line(&lines, &line)) {
+        struct buffer name = {0}, sql = {0}, columns = {0};
+        buffer_add(&columns, line.bytes, line.length);
+        buffer_add(&columns, "", 1);
         buffer_add_text(&name, dataset->name);
-        write_index_columns(&name, dataset, dataset->indexes[i], quote, true);
+        write_index_columns(&name, dataset, buffer_text(&columns), quote, true);
         buffer_add_format(&sql, "create index %s", can_ask ? "if not exists " : "");
         buffer_add_identifier(&sql, buffer_text(&name), quote);
         buffer_add_text(&sql, " on ");
         buffer_add_identifier(&sql, dataset->name, quote);
         buffer_add_text(&sql, " (");
-        write_index_columns(&sql, dataset, dataset->indexes[i], quote, false);
+        write_index_columns(&sql, dataset, buffer_text(&columns), quote, false);
         buffer_add_text(&sql, ")");
         status = buffer_failed(&name)
                      ? table_load_no_memory(error)
@@ -338,8 +357,9 @@ static enum status make_indexes(struct loader *loader, const struct table_load *
             status = STATUS_OK;
         }
         if (status != STATUS_OK) {
-            error_prefix(error, "index on %.60s", dataset->indexes[i]);
+            error_prefix(error, "index on %.60s", buffer_text(&columns));
         }
+        buffer_fini(&columns);
         buffer_fini(&name);
         buffer_fini(&sql);
         pthread_mutex_lock(&loading->lock);
@@ -460,7 +480,7 @@ static void *loader_run(void *argument)
     if (status == STATUS_OK) {
         status = script_state_create(&loader->state, plan->script, &place, &error);
     }
-    struct step step;
+    struct step step = {.work = NULL};
     while (status == STATUS_OK && take_step(loading, &step)) {
         status = do_step(loader, &step, &error);
         end_step(loader, &step, status, &error);
@@ -478,7 +498,8 @@ static void *loader_run(void *argument)
     return NULL;
 }
 
-/* Sets *all to the rows that all tables will have, and *there to the rows that are present. */
+/* Sets *all to the number of rows that all tables will have, and *there to the number of rows that
+ * they have now. */
 static void add_up(const struct datasets *datasets, uint64_t *all, uint64_t *there)
 {
     *all = *there = 0;
@@ -548,7 +569,7 @@ static void describe_failure(const struct loading *loading, struct error *error)
                                   work->loaded + work->rows == 0);
     }
     add_up(loading->datasets, &all, &there);
-    const char *advice = "append prepare loads the rest";
+    const char *advice = "'append prepare' loads the rest";
     if (loading->datasets->is_script_wrong) {
         advice = "the new tables are dropped";
     } else if (!can_go_on) {

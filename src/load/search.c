@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "load/gate.h"
 #include "load/threads.h"
+#include "load/watch.h"
 #include "measure/procfs.h"
 #include "ranks/merge.h"
 
@@ -319,6 +320,23 @@ static void wait_for_drops(struct fleet *fleet, struct level *level)
     }
 }
 
+/* Ends the polls of a hold, and notes what most of the time in calls went into. */
+static void note_waits(const struct load *load, struct level *level)
+{
+    struct wait_share share;
+    wait_watch_end(load->waits);
+    if (load->waited != NULL && waits_largest(load->waited, &share)) {
+        level->wait = (struct level_wait){.is_known = true,
+                                          .operation = share.operation,
+                                          .class = share.class,
+                                          .percent = 100 * share.share.share,
+                                          .polls = waits_polls(load->waited).polls};
+    }
+    if (load->waited != NULL) {
+        waits_reset(load->waited);
+    }
+}
+
 static void hold(struct fleet *fleet, struct level *level)
 {
     struct recorder *recorder = fleet->load->recorder;
@@ -329,6 +347,7 @@ static void hold(struct fleet *fleet, struct level *level)
     int64_t part_ns = start_ns; /* start of the current part */
     uint64_t part_rows = work_done(fleet);
     sampler_begin_hold(sampler, start_ns - fleet->load->start_ns);
+    wait_watch_begin(fleet->load->waits, start_ns);
     for (;;) {
         level->up = tick(fleet, &level->ledger);
         if (calls_failed(fleet) > fleet->failed_before && !check_failed(fleet, level) &&
@@ -374,6 +393,7 @@ static void hold(struct fleet *fleet, struct level *level)
     level->hold_ns = fleet->snapshots[AT_END].taken_ns - start_ns;
     level->failed = calls_failed(fleet) - fleet->failed_before;
     sampler_end_hold(sampler, level);
+    note_waits(fleet->load, level);
 }
 
 /* Sets the level's figures and outcome. Completes the ledger of the level, so that the ledger
@@ -464,7 +484,7 @@ static struct level_room find_room(const struct fleet *fleet)
     return room;
 }
 
-/* Writes this rank's part of a level as bytes. Returns false if memory is out. */
+/* Writes this rank's part of a level as bytes. Returns false if memory runs out. */
 static bool pack_level(const struct fleet *fleet, const struct level *part, struct buffer *bytes)
 {
     const struct recorder_snapshot *at = fleet->snapshots;
@@ -479,7 +499,7 @@ static bool pack_level(const struct fleet *fleet, const struct level *part, stru
     return merge_pack_level(bytes, part, &connect, &append, fleet->load->start_ns);
 }
 
-/* Tries this rank's part of a level, and packs the result into *bytes. Returns false if memory is
+/* Tries this rank's part of a level, and packs the result into *bytes. Returns false if memory runs
  * out. */
 static bool climb_rank_part(struct fleet *fleet, struct level *part, struct buffer *bytes)
 {
@@ -556,6 +576,7 @@ static void try_level(struct fleet *fleet, struct level *level)
     ranks_begin_level(load->ranks, level->sessions, &fleet->orders);
     const bool is_packed = climb_rank_part(fleet, &part, &bytes);
     level->start_ns = part.start_ns;
+    level->wait = part.wait; /* this rank alone polls */
     if (is_packed) {
         gather(fleet, level, &bytes);
     } else {

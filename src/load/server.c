@@ -124,6 +124,22 @@ static bool take_counter(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
+/* Reads the I/O counters by the first query that returns rows. A query that fails is for another
+ * version of the database. */
+static enum status read_counters(const struct task *task, struct adapter_conn *conn,
+                                 struct trace_counters *counters, struct error *error)
+{
+    const char *const *queries = task->setup->connection.storage->counters;
+    enum status status = STATUS_REJECTED;
+    memset(counters, 0, sizeof *counters);
+    for (size_t i = 0; queries[i] != NULL && status != STATUS_LOST && counters->count == 0; i++) {
+        struct answer answer = {.take = take_counter, .context = counters};
+        error_clear(error);
+        status = ask_rows(task->plan->adapter, conn, queries[i], NULL, &answer, error);
+    }
+    return status;
+}
+
 /* Reads the I/O counters until two readings are equal, because processes of a server report their
  * I/O with a delay. On a server with other clients two readings may never be equal: then the last
  * reading counts. */
@@ -134,11 +150,8 @@ static enum status count_io(struct task *task, struct adapter_conn *conn, struct
     bool is_settled = false;
     for (int i = 0; i < IO_COUNTS_MAX && status == STATUS_OK && !is_settled; i++) {
         const struct trace_counters before = *counters;
-        struct answer answer = {.take = take_counter, .context = counters};
         mono_sleep(i == 0 ? 0 : IO_COUNT_PAUSE_NS);
-        memset(counters, 0, sizeof *counters);
-        status = ask_rows(task->plan->adapter, conn, task->setup->connection.storage->counters,
-                          NULL, &answer, error);
+        status = read_counters(task, conn, counters, error);
         task_note_answer(task);
         is_settled =
             (i > 0 && memcmp(&before, counters, sizeof before) == 0) || interrupt_requested();

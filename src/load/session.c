@@ -11,8 +11,11 @@
 #include "measure/procfs.h"
 #include "plan/facts.h"
 
+/* Work that is due later, some 70 years after the gate opened, counts as due then. */
+#define LATEST_NS ((double)(INT64_MAX / 4))
+
 enum {
-    RANDOM_UNSENT_MAX = 100000 /* random arrivals of a session that are drawn at most for work that
+    RANDOM_UNSENT_MAX = 100000 /* the most random arrivals of a session that are drawn for work that
                                   was never begun */
 };
 
@@ -21,6 +24,7 @@ static void close_connection(struct session *session)
 {
     if (session->conn != NULL) {
         session_add(session, RECORDER_CONNECTIONS_CLOSED, 1);
+        recorder_note_server_session(session->load->recorder, session->place, 0);
         prepared_end(&session->prepared);
         line_close(&session->line, &session->conn);
     }
@@ -61,9 +65,14 @@ static enum status open_connection(struct session *session, enum cause_phase pha
                     phase == CAUSE_RECONNECT ? OPERATION_RECONNECT : OPERATION_CONNECT,
                     end_ns - start_ns);
     session_add(session, RECORDER_CONNECTIONS_OPENED, 1);
+    if (adapter->name_session != NULL) {
+        struct session_name name;
+        adapter->name_session(session->conn, &name);
+        recorder_note_server_session(load->recorder, session->place, name.number);
+    }
     if (adapter->prepare_appends != NULL && !session->is_idle &&
         load->setup->own->table.column_count > 0) {
-        session_begin_call(session);
+        session_begin_call(session, RECORDER_NO_CALL);
         adapter->prepare_appends(session->conn, &load->setup->own->table);
         session_end_call(session);
     }
@@ -127,16 +136,58 @@ static uint64_t most_at_once(const struct plan *plan)
     return plan->script != NULL ? 1 : plan->batch_rows;
 }
 
-double session_step_ns(const struct plan *plan)
-{
-    return (double)most_at_once(plan) * plan->sessions / (double)plan->rate_rows_per_s *
-           (double)MONO_NS_PER_S;
-}
-
 /* Returns the rows of the batch that follows `begun` rows. */
 static uint64_t batch_rows_after(const struct session *session, uint64_t begun)
 {
     return MIN(share_of(session) - begun, most_at_once(session->load->plan));
+}
+
+/* The sessions that share a rate with a session: all of the run, or those of its group. */
+struct pace {
+    const struct ramp *rate;
+    unsigned sessions;
+    unsigned member; /* number of the session among them */
+};
+
+static struct pace pace_of(const struct session *session)
+{
+    const struct plan *plan = session->load->plan;
+    const struct group_place *place = &session->group;
+    return plan->has_group_rates
+               ? (struct pace){&plan->groups[place->group].rate,
+                               plan->groups[place->group].sessions, place->member}
+               : (struct pace){&session->epoch->rate, MIN(plan->sessions, session->epoch->sessions),
+                               session->index};
+}
+
+bool session_has_rate(const struct session *session)
+{
+    return ramp_highest(pace_of(session).rate) > 0;
+}
+
+/* Returns when the schedule of the session's epoch begins. */
+static int64_t epoch_start_ns(const struct session *session)
+{
+    return session->epoch->start_ns == 0 ? session->load->gate.go_ns : session->epoch->start_ns;
+}
+
+/* Returns whether the session works in its epoch: it is not parked, and the run is not paused. */
+static bool works_in_epoch(const struct session *session)
+{
+    return !session->epoch->is_paused && session->index < session->epoch->sessions;
+}
+
+/* Returns the rows (or transactions) in one round of batches of the sessions that share a rate. */
+static double round_of(const struct session *session)
+{
+    return (double)most_at_once(session->load->plan) * pace_of(session).sessions;
+}
+
+/* Returns the moment by which `rows` rows (or transactions) of these sessions are due, since the
+ * beginning of the epoch. */
+static int64_t due_ns_of(const struct session *session, double rows)
+{
+    return (int64_t)fmin(ramp_due_ns(pace_of(session).rate, rows), LATEST_NS);
 }
 
 /* Returns the intended start of the batch (or transaction) after `begun` rows. On a fixed schedule
@@ -146,15 +197,28 @@ static int64_t intended_start_ns(const struct session *session, struct arrivals 
                                  uint64_t begun)
 {
     const struct plan *plan = session->load->plan;
-    if (plan->arrival_mode == ARRIVALS_POISSON) {
-        const uint64_t most = most_at_once(plan);
-        return session->load->gate.go_ns + arrivals_at_ns(arrivals, (begun + most - 1) / most);
-    }
-    const double before = (double)begun * plan->sessions +
-                          (double)session->index * (double)batch_rows_after(session, begun);
-    const double seconds = before / (double)plan->rate_rows_per_s;
-    return session->load->gate.go_ns +
-           (int64_t)fmin(seconds * (double)MONO_NS_PER_S, ARRIVALS_LATEST_NS);
+    const struct pace pace = pace_of(session);
+    const uint64_t most = most_at_once(plan);
+    const double before = plan->arrival_mode == ARRIVALS_POISSON
+                              ? arrivals_at(arrivals, (begun + most - 1) / most) * round_of(session)
+                              : (double)(begun - session->epoch_begun) * pace.sessions +
+                                    (double)pace.member * (double)batch_rows_after(session, begun);
+    return epoch_start_ns(session) + due_ns_of(session, before);
+}
+
+int64_t session_last_due_ns(const struct session *session)
+{
+    const struct arrivals *arrivals = &session->arrivals;
+    return arrivals->count == 0 ? 0 : due_ns_of(session, arrivals->last * round_of(session));
+}
+
+/* Returns the batches (or transactions) of a session that become due between two moments. */
+static double due_between(const struct session *session, int64_t from_ns, int64_t until_ns)
+{
+    const struct ramp *rate = pace_of(session).rate;
+    const int64_t start_ns = epoch_start_ns(session);
+    return (ramp_sum(rate, until_ns - start_ns) - ramp_sum(rate, from_ns - start_ns)) /
+           round_of(session);
 }
 
 uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t end_ns,
@@ -163,10 +227,12 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
     const struct plan *plan = session->load->plan;
     struct recorder *recorder = session->load->recorder;
     const uint64_t share = share_of(session), batch = most_at_once(plan);
-    const double step_ns = session_step_ns(plan);
     struct arrivals arrivals = session->arrivals; /* the session may still need its own */
     arrivals.most = arrivals.count + RANDOM_UNSENT_MAX;
     uint64_t unsent = 0;
+    if (!works_in_epoch(session)) {
+        return 0;
+    }
     for (uint64_t begun = begun_by(session); begun < share;) {
         const int64_t due_ns = intended_start_ns(session, &arrivals, begun);
         const bool is_random =
@@ -175,7 +241,7 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
             break;
         }
         if (due_ns < from_ns) { /* the warm-up is not counted */
-            const double skipped = is_random ? 1 : (double)(from_ns - due_ns) / step_ns;
+            const double skipped = is_random ? 1 : due_between(session, due_ns, from_ns);
             begun += skipped < 2 ? 1 : (uint64_t)fmin(skipped, (double)(share - begun));
             continue;
         }
@@ -188,7 +254,7 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
                                       : HISTOGRAM_LIMIT_NS;
         const int64_t left_ns = end_ns - due_ns;
         const int64_t room_ns = waited_ns - lowest_ns < left_ns ? waited_ns - lowest_ns : left_ns;
-        const double alike = is_random ? 0 : (double)room_ns / step_ns - 1;
+        const double alike = is_random ? 0 : due_between(session, due_ns, due_ns + room_ns) - 1;
         const uint64_t full = (share - begun) / batch;
         uint64_t count = 1;
         if (alike >= 1 && full >= 1) {
@@ -196,15 +262,42 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
         }
         recorder_record(recorder, session->place, OPERATION_RESPONSE, waited_ns);
         if (count > 1) {
-            /* the batches are due step_ns apart: their mean wait keeps the sum exact */
+            /* at a constant rate the batches are evenly spaced: their mean wait keeps the sum
+             * exact */
+            const int64_t second_ns = intended_start_ns(session, &arrivals, begun + batch);
+            const int64_t last_ns =
+                intended_start_ns(session, &arrivals, begun + (count - 1) * batch);
             recorder_record_times(recorder, session->place, OPERATION_RESPONSE,
-                                  waited_ns - (int64_t)(step_ns * (double)count / 2), count - 1);
+                                  waited_until_ns - second_ns - (last_ns - second_ns) / 2,
+                                  count - 1);
         }
         begun += count > 1 ? count * batch : batch_rows_after(session, begun);
         unsent += count;
     }
     session_add(session, RECORDER_RESPONSES_UNANSWERED, unsent);
     return unsent;
+}
+
+void session_follow_epochs(struct session *session)
+{
+    const struct load *load = session->load;
+    struct epoch *next;
+    while ((next = atomic_load(&session->epoch->next)) != NULL) {
+        const bool has_script = load->plan->script != NULL;
+        const int64_t from_ns = has_script ? load->gate.go_ns + load->plan->warm_up_ns : 0;
+        const uint64_t unsent =
+            session_has_rate(session)
+                ? session_count_unsent(session, from_ns, next->start_ns, next->start_ns)
+                : 0;
+        if (has_script) {
+            session_add(session, RECORDER_TRANSACTIONS_NOT_BEGUN, unsent);
+            session_add(session, RECORDER_TRANSACTIONS_DUE, unsent);
+        } else {
+            session->unsent += unsent;
+        }
+        session->epoch = next;
+        session->epoch_begun = begun_by(session);
+    }
 }
 
 /* Records the times of a batch that was acknowledged, or is in doubt: a batch in doubt has waited
@@ -236,6 +329,28 @@ static enum status status_after_cut(struct session *session, enum cause_phase ph
         session_blame(session, phase, NULL, STATUS_LOST, error);
     }
     return session_goes_on(status) && session->sum.begun == session->quota ? status : STATUS_LOST;
+}
+
+/* Adds a batch to the log of transactions, if its turn is in the log. */
+static void log_batch(const struct session *session, const struct append *append,
+                      enum status status, int64_t intended_ns, int64_t start_ns, int64_t end_ns)
+{
+    if (!session->is_logged) {
+        return;
+    }
+    /* a connection may be lost after all rows were acknowledged */
+    const bool is_whole = session_goes_on(status) ? status == STATUS_OK : append->rows > 0;
+    const bool is_kept = is_whole && append->accepted == append->rows;
+    const char *outcome = is_kept ? "acknowledged" : "rejected";
+    outcome = append->in_doubt > 0 ? "in_doubt" : outcome;
+    outcome = append->rows == 0 ? "not_sent" : outcome;
+    session_log(session, (struct transaction_log_row){
+                             .transaction = "append",
+                             .outcome = session->is_refused ? "refused" : outcome,
+                             .tries = append->tries,
+                             .end_ns = end_ns,
+                             .latency_ns = end_ns - start_ns,
+                             .response_ns = intended_ns > 0 ? end_ns - intended_ns : -1});
 }
 
 static enum status append_batch(struct session *session, int64_t intended_ns)
@@ -274,11 +389,29 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
                       &error);
     }
     session_account(session, &append, status, end_ns);
+    log_batch(session, &append, status, intended_ns, start_ns, end_ns);
     if (status == STATUS_OK || (status == STATUS_LOST && append.rows > 0)) {
         record_times(session, intended_ns, start_ns, end_ns, status == STATUS_OK);
     }
     return session->is_refused ? STATUS_LOST
                                : status_after_cut(session, CAUSE_APPEND, status, &error);
+}
+
+/* Adds a read to the log of transactions, if its turn is in the log. */
+static void log_read(const struct session *session, enum status status, int64_t start_ns,
+                     int64_t end_ns)
+{
+    if (!session->is_logged) {
+        return;
+    }
+    enum operation_count outcome = status == STATUS_LOST ? COUNT_UNANSWERED : COUNT_REFUSED;
+    outcome = status == STATUS_OK ? COUNT_ANSWERED : outcome;
+    session_log(session, (struct transaction_log_row){.transaction = "read",
+                                                      .outcome = operation_count_names[outcome],
+                                                      .tries = 1,
+                                                      .end_ns = end_ns,
+                                                      .latency_ns = end_ns - start_ns,
+                                                      .response_ns = -1});
 }
 
 static enum status read_table(struct session *session)
@@ -288,16 +421,14 @@ static enum status read_table(struct session *session)
     const bool is_count = load->plan->read_mode == READ_COUNT;
     struct error error = {.kind = ERROR_NONE};
     uint64_t rows = 0;
-    recorder_note_reading(load->recorder, session->place, true);
     const int64_t start_ns = mono_now_ns();
-    session_begin_call(session);
+    session_begin_call(session, OPERATION_READ);
     const enum status status = is_count
                                    ? ask_count(adapter, session->conn, &load->read, &rows, &error)
                                    : adapter->run(session->conn, &load->read, NULL,
                                                   &(struct answer){.take = NULL}, &error);
     session_end_call(session);
     const int64_t end_ns = mono_now_ns();
-    recorder_note_reading(load->recorder, session->place, false);
     if (status == STATUS_OK) {
         recorder_record(load->recorder, session->place, OPERATION_READ, end_ns - start_ns);
         session_add(session, RECORDER_READS, 1);
@@ -305,6 +436,7 @@ static enum status read_table(struct session *session)
         session_add(session, RECORDER_READS_FAILED, 1);
         session_blame(session, CAUSE_READ, NULL, status, &error);
     }
+    log_read(session, status, start_ns, end_ns);
     /* Freshness is not checked after a reconnect of --churn if the database keeps rows only as long
      * as the connection. */
     uint64_t before;
@@ -317,25 +449,11 @@ static enum status read_table(struct session *session)
     return status_after_cut(session, CAUSE_READ, status, &error);
 }
 
-/* Takes one turn. After OK and REJECTED the session goes on. After LOST it reconnects with
- * --on-drop reconnect, and otherwise ends as dropped. */
-static enum status take_turn(struct session *session)
+/* Appends a batch and then, if it is time for a read, reads. */
+static enum status append_and_read(struct session *session, int64_t intended_ns)
 {
     const struct plan *plan = session->load->plan;
-    int64_t intended_ns = 0;
-    if (plan->rate_rows_per_s > 0) {
-        intended_ns = intended_start_ns(session, &session->arrivals, begun_by(session));
-        /* work that is due after the end of the run waits only for STOP */
-        const bool is_due =
-            plan->duration_ns == 0 || intended_ns < session->load->gate.go_ns + plan->duration_ns;
-        if (!gate_sleep_until(&session->load->gate, is_due ? intended_ns : INT64_MAX,
-                              &session->is_leaving)) {
-            return STATUS_OK;
-        }
-    }
-    if (plan->script != NULL) {
-        return transactions_turn(session, intended_ns);
-    }
+    session->is_logged = transaction_log_takes(&session->logged, session->turn);
     const enum status status = append_batch(session, intended_ns);
     if (!session_goes_on(status) || session->is_overdue || plan->read_mode == READ_NONE ||
         session->sum.batches % plan->read_every != 0 || gate_is_stopped(&session->load->gate)) {
@@ -344,13 +462,39 @@ static enum status take_turn(struct session *session)
     return read_table(session);
 }
 
+/* Takes one turn, unless the run is changed by hand before the turn is due: `changes` is the number
+ * of changes that the session knows. After OK and REJECTED the session goes on. After LOST it
+ * reconnects with
+ * --on-drop reconnect, and otherwise ends as dropped. */
+static enum status take_turn(struct session *session, unsigned changes)
+{
+    const struct plan *plan = session->load->plan;
+    int64_t intended_ns = 0;
+    if (session_has_rate(session)) {
+        intended_ns = intended_start_ns(session, &session->arrivals, begun_by(session));
+        /* work that is due after the end of the run waits only for STOP */
+        const bool is_due =
+            plan->duration_ns == 0 || intended_ns < session->load->gate.go_ns + plan->duration_ns;
+        if (!gate_sleep_unchanged(&session->load->gate, is_due ? intended_ns : INT64_MAX,
+                                  &session->is_leaving, changes)) {
+            return STATUS_OK;
+        }
+    }
+    if (plan->script != NULL) {
+        return transactions_turn(session, intended_ns);
+    }
+    const enum status status = append_and_read(session, intended_ns);
+    session->turn++;
+    return status;
+}
+
 /*
  * Connections that are opened during the run: after a loss, and for --churn.
  *
  * Before each try after a loss the session sleeps for a random time of up to RECONNECT_FIRST_NS,
  * doubled with every try up to RECONNECT_MOST_NS. This "full jitter" spreads sessions that lost
  * their connections at the same moment (M. Brooker, "Exponential Backoff And Jitter", AWS
- * Architecture Blog, 2015). Tries count from the last batch that got another answer than
+ * Architecture Blog, 2015). Tries count from the last batch whose answer was not
  * "read-only", so a server that accepts connections and then drops them does not keep the session
  * forever. With several hosts each try uses the next host, which may accept the session where the
  * one before did not. The sessions that connect at the same time are limited by
@@ -437,7 +581,7 @@ static enum status reconnect_after_loss(struct session *session)
     return STATUS_LOST;
 }
 
-/* Counts the session's outcome, also in the numbers that the main thread reads. */
+/* Counts the session's outcome, and adds it to the numbers that the main thread reads. */
 static void count_session(struct session *session, enum recorder_counter counter,
                           atomic_uint *number)
 {
@@ -460,22 +604,100 @@ static bool has_work(const struct session *session)
     return session->sum.begun < session->quota && begun_by(session) < share_of(session);
 }
 
+/* Stages of sessions (--stage). A session works while the stages ask for more sessions than its
+ * number. */
+
+/* Returns the moment from now_ns on at which a stage needs the session; INT64_MAX: no stage needs
+ * it again. */
+static int64_t needed_ns(const struct session *session, int64_t now_ns)
+{
+    const struct load *load = session->load;
+    const int64_t go_ns = load->gate.go_ns;
+    const int64_t at_ns = ramp_above_ns(&load->plan->stages, session->index, now_ns - go_ns);
+    return at_ns == INT64_MAX ? INT64_MAX : go_ns + at_ns;
+}
+
+/* Mark the beginning and the end of a time in which the session does not work. */
+static void begin_park(struct session *session, int64_t now_ns)
+{
+    if (session->sum.begun > 0 || session->turn > 0) {
+        session_note_gap(session, now_ns);
+    }
+    recorder_set_working(session->load->recorder, session->place, 0);
+}
+
+static void end_park(struct session *session, int64_t since_ns)
+{
+    session->resumed_ns = mono_now_ns();
+    session->parked_ns += session->resumed_ns - since_ns;
+    recorder_set_working(session->load->recorder, session->place, session->resumed_ns);
+}
+
+/* Waits, with or without a connection, until a stage needs the session. Returns the status of the
+ * new connection; OK if the session kept its connection, or if the run ended first. */
+static enum status await_stage(struct session *session)
+{
+    struct load *load = session->load;
+    const bool has_stages = load->plan->stages.count > 0;
+    const int64_t now_ns = has_stages ? mono_now_ns() : 0;
+    const int64_t from_ns = has_stages ? needed_ns(session, now_ns) : 0;
+    if (from_ns <= now_ns) {
+        return STATUS_OK;
+    }
+    const bool reconnects = load->plan->is_stage_disconnect;
+    enum status status = STATUS_OK;
+    begin_park(session, now_ns);
+    if (reconnects) {
+        close_connection(session);
+    }
+    if (gate_sleep_until(&load->gate, from_ns, &session->is_leaving) && reconnects) {
+        status = connect_once(session);
+        session->sum.churns += status == STATUS_OK ? 1 : 0;
+        session_add(session, RECORDER_CHURNS, status == STATUS_OK ? 1 : 0);
+    }
+    end_park(session, now_ns);
+    return status == STATUS_REJECTED ? STATUS_OK : status;
+}
+
+/* Waits, connected, while the session is parked or the run is paused by hand. Returns the number of
+ * changes that the session knows. */
+static unsigned await_epoch(struct session *session)
+{
+    struct load *load = session->load;
+    unsigned changes = gate_changes(&load->gate);
+    session_follow_epochs(session);
+    if (works_in_epoch(session)) {
+        return changes;
+    }
+    const int64_t now_ns = mono_now_ns();
+    begin_park(session, now_ns);
+    while (!works_in_epoch(session) && !gate_is_stopped(&load->gate) &&
+           !atomic_load(&session->is_leaving)) {
+        gate_sleep_unchanged(&load->gate, INT64_MAX, &session->is_leaving, changes);
+        changes = gate_changes(&load->gate);
+        session_follow_epochs(session);
+    }
+    end_park(session, now_ns);
+    return changes;
+}
+
 static enum session_outcome take_turns(struct session *session)
 {
     struct load *load = session->load;
     const uint64_t churn = load->plan->churn_batches;
     while (has_work(session)) {
+        enum status status = await_stage(session);
+        const unsigned changes = await_epoch(session);
         if (!gate_wait_turn(&load->gate)) {
             /* a session whose call had to be cut had not finished when the run ended */
-            const bool is_done =
-                gate_reason(&load->gate) == STOP_DURATION && !atomic_load(&session->was_cut);
+            const bool is_done = gate_ended_in_time(&load->gate) && !atomic_load(&session->was_cut);
             return is_done ? SESSION_FINISHED : SESSION_STOPPED;
         }
         if (atomic_load_explicit(&session->is_leaving, memory_order_acquire)) {
             return SESSION_FINISHED;
         }
         const uint64_t batches = session->sum.batches;
-        enum status status = take_turn(session);
+        status = status == STATUS_OK ? take_turn(session, changes) : status;
         if (churn > 0 && session_goes_on(status) && session->sum.batches > batches &&
             session->sum.batches % churn == 0 && has_work(session)) {
             /* Reconnects after every --churn batches while work is left. STOP leaves the session
@@ -527,10 +749,10 @@ static void do_share(struct session *session)
         session_add(session, RECORDER_ON_CPU_NS,
                     after.on_cpu_ns - MIN(before.on_cpu_ns, after.on_cpu_ns));
         /* The thread may have waited for a CPU since the gate opened, or before that, between its
-         * first reading and the wait for the gate. A wait that is longer than the share belongs to
-         * the time before. */
+         * first reading and the wait for the gate. The part of the wait that exceeds share_ns
+         * belongs to the time before. */
         const int64_t start_ns = MAX(ready_ns, load->gate.go_ns);
-        const uint64_t share_ns = (uint64_t)MAX(mono_now_ns() - start_ns, 0);
+        const uint64_t share_ns = (uint64_t)MAX(mono_now_ns() - start_ns - session->parked_ns, 0);
         session_add(session, RECORDER_SESSION_NS, share_ns);
         session_add(
             session, RECORDER_RUN_QUEUE_NS,
@@ -555,10 +777,10 @@ static enum session_outcome stay_idle(struct session *session)
     struct error error = {.kind = ERROR_NONE};
     gate_wait_go(&load->gate);
     gate_finish_work(&load->gate, true);
-    if (gate_is_stopped(&load->gate) && gate_reason(&load->gate) != STOP_DURATION) {
+    if (gate_is_stopped(&load->gate) && !gate_ended_in_time(&load->gate)) {
         return SESSION_STOPPED;
     }
-    session_begin_call(session);
+    session_begin_call(session, RECORDER_NO_CALL);
     const enum status status = load->plan->adapter->run(session->conn, &load->setup->nothing, NULL,
                                                         &(struct answer){.take = NULL}, &error);
     session_end_call(session);
@@ -593,6 +815,7 @@ void *session_run(void *argument)
     struct load *load = session->load;
     struct error error = {.kind = ERROR_NONE};
     enum status status = STATUS_OK;
+    session->logged = transaction_log_choose(load->log, session->index);
     if (load->plan->script != NULL && !session->is_idle) {
         status = transactions_begin(session, &error);
     }

@@ -18,16 +18,19 @@
 #include "append/adapter.h"
 #include "base/prepared.h"
 #include "load/arrivals.h"
+#include "load/epoch.h"
 #include "load/gate.h"
 #include "load/generator.h"
 #include "load/line.h"
 #include "load/setup.h"
 #include "measure/ledger.h"
 #include "measure/levels.h"
+#include "measure/metric.h"
 #include "measure/recorder.h"
 #include "measure/result.h"
 #include "measure/sampler.h"
-#include "plan/plan.h"
+#include "measure/transaction_log.h"
+#include "plan/groups.h"
 #include "ranks/ranks.h"
 
 /* State that all sessions of a run or a search share. */
@@ -37,8 +40,9 @@ struct load {
     const struct setup *setup;
     struct generator *generator;
     struct recorder *recorder;
-    struct sampler *sampler; /* may be NULL */
-    int64_t start_ns;        /* monotonic start of the run */
+    struct metric_store *metrics; /* NULL without metrics of the script, and in a search */
+    struct sampler *sampler;      /* may be NULL */
+    int64_t start_ns;             /* monotonic start of the run */
 
     /* May be NULL. Main thread; called once in a run, or once a level, soon after the first session
      * got no thread, was refused or was dropped. The shortage still lasts then, and the other
@@ -55,6 +59,10 @@ struct load {
 
     struct cut_list *cut; /* sessions whose connections were cut; owned by the caller; filled by the
                              main thread */
+
+    struct wait_watch *waits; /* in a search: polls the waits of each hold; NULL without --waits */
+    struct waits *waited;     /* where these polls are */
+    struct transaction_log *log; /* NULL without --log-transactions */
 
     struct ranks *ranks; /* the ranks that share the run; NULL if this process is alone */
 
@@ -76,6 +84,7 @@ struct load {
     struct causes *mistakes; /* errors in the script, during all of the run; in a run the pointer
                                 equals `causes` */
     struct gate gate;
+    struct epoch first_epoch; /* what the plan asks for; changes by hand follow it */
     atomic_bool has_finished_one;
     /* sums of counts that the recorder keeps for each session: the main thread reads these sums
      * often */
@@ -91,7 +100,8 @@ struct session {
     pthread_t thread;
     unsigned index; /* number among all sessions of the run; decides rows, rates and the script's
                        draws */
-    unsigned place; /* number among the sessions of this process; the recorder's index */
+    struct group_place group; /* the group of sessions that it belongs to, and its number there */
+    unsigned place;           /* number among the sessions of this process; the recorder's index */
     bool is_idle;
     /* The session's results. Moments are monotonic (0 = never) until the fleet makes them relative
      * to the gate. The capacity of `exceptions` is a power of two, at least its count. */
@@ -110,14 +120,22 @@ struct session {
                             sends it again */
     uint64_t quota;      /* rows to append; the next batch starts at row sum.begun */
     uint64_t turn_quota; /* with a script: transactions to run */
-    uint64_t turn;       /* number of the next transaction */
-    struct arrivals arrivals; /* with --arrivals poisson: when the work is due */
+    uint64_t turn;       /* number of the next transaction; without a script, of the next batch and
+                            the read after it */
+    struct transaction_log_choice logged; /* the turns that are in the log of transactions */
+    bool is_logged;                       /* the current turn is in the log of transactions */
+    struct epoch *epoch;                  /* the epoch that the session works in */
+    uint64_t epoch_begun;                 /* rows (or transactions) begun before this epoch */
+    uint64_t unsent;                      /* batches of earlier epochs that were not sent */
+    struct arrivals arrivals;             /* with --arrivals poisson: when the work is due */
     /* state of the script: see transactions.c; owned; NULL without a script, or before the session
      * begins */
     struct transactions *transactions;
-    uint64_t last_count;  /* the latest count of rows; 0 before the first count */
-    uint64_t worst_lag;   /* most rows that were missing in a count */
-    unsigned tries;       /* number of connects after a loss since the last answered batch */
+    uint64_t last_count; /* the latest count of rows; 0 before the first count */
+    uint64_t worst_lag;  /* most rows that were missing in a count */
+    int64_t resumed_ns;  /* with --stage: when the latest wait for a stage ended; 0: no wait */
+    int64_t parked_ns; /* all time in which the session waited for a stage or was parked by hand */
+    unsigned tries;    /* number of connects after a loss since the last answered batch */
     uint64_t tries_total; /* number of connects after a loss during the whole run */
     int64_t work_end_ns;  /* monotonic moment at which the work ended; 0 for idle sessions */
 
@@ -130,18 +148,23 @@ struct session {
                                not late */
 };
 
-/* With --rate: returns the mean time between two batches (or transactions) of a session. */
-double session_step_ns(const struct plan *plan);
+/* Returns whether the session's work has a due time. */
+bool session_has_rate(const struct session *session);
+
+/* With --arrivals poisson: returns when the latest work that was drawn is due, since the gate
+ * opened; 0 if none was drawn. */
+int64_t session_last_due_ns(const struct session *session);
 
 /* Functions for the session's thread, in calls.c. */
 
 /* Adds `n` to a counter of the run. */
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n);
 
-/* Mark the beginning and the end of each call that waits for the server, for --timeout. When the
- * call was cut, is_overdue becomes true and the connection is unusable, whatever the call
- * returned. */
-void session_begin_call(struct session *session);
+/* Mark the beginning and the end of each call that waits for the server, for --timeout and for
+ * --waits. `operation` is the operation that the call belongs to, or RECORDER_NO_CALL if its time
+ * is not recorded. When the call was cut, is_overdue becomes true and the connection is unusable,
+ * whatever the call returned. */
+void session_begin_call(struct session *session, size_t operation);
 void session_end_call(struct session *session);
 
 /* Adds `error` to the causes. `name`, borrowed, is the script's name for the failed action, or
@@ -150,14 +173,19 @@ void session_end_call(struct session *session);
 void session_blame(struct session *session, enum cause_phase phase, const char *name,
                    enum status status, const struct error *error);
 
+/* Adds a row about the current turn, which must be in the log of transactions. The caller leaves
+ * out the session and the turn, and gives the end as a moment of mono_now_ns. */
+void session_log(const struct session *session, struct transaction_log_row row);
+
 /* Returns whether the connection can still be used after a call that returned `status`. */
 static inline bool session_goes_on(enum status status)
 {
     return status == STATUS_OK || status == STATUS_REJECTED;
 }
 
-/* session_note_gap notes the time from the last acknowledgement (or the opening of the gate) to
- * now_ns, if it is the longest so far. session_note_progress notes an acknowledgement at now_ns. */
+/* session_note_gap notes the time from the last acknowledgement (or the opening of the gate, or the
+ * moment at which a stage needed the session again) to now_ns, if it is the longest so far.
+ * session_note_progress notes an acknowledgement at now_ns. */
 void session_note_gap(struct session *session, int64_t now_ns);
 void session_note_progress(struct session *session, int64_t now_ns);
 
@@ -183,6 +211,7 @@ struct append {
                           were sent */
     uint64_t accepted; /* rows that the server acknowledged */
     uint64_t in_doubt; /* rows in doubt; part of `handed` */
+    uint32_t tries;
 };
 
 /* Sends the batch. Retries while the database is busy and has accepted no row. When the connection
@@ -213,14 +242,14 @@ void transactions_end(struct session *session);
  * connection is unusable, and the reason is among the causes. */
 enum status transactions_connected(struct session *session, struct error *error);
 
-/* Runs one transaction with all its tries. The transaction is due at intended_ns, which is 0
- * without --rate. */
+/* Runs one transaction with all its tries. The transaction is due at intended_ns; 0 if it has
+ * no due time. */
 enum status transactions_turn(struct session *session, int64_t intended_ns);
 
 /* Main thread, after STOP: abandons the session's thread if the thread is in the script's own code,
- * and then returns true. If *is_at_work, the transaction under way counts as failed, with the
- * script as the cause. The abandoned thread still reads some data, such as the plan's script, which
- * the caller must never free. *since_ns: the moment at which the thread entered the script's
+ * and then returns true. If *is_at_work, the transaction under way, if any, counts as failed, with
+ * the script as the cause. The abandoned thread still reads some data, such as the plan's script,
+ * which the caller must never free. *since_ns: the moment at which the thread entered the script's
  * code. */
 bool transactions_leave(struct session *session, bool *is_at_work, int64_t *since_ns);
 
@@ -249,6 +278,10 @@ void session_leave(struct session *session);
 /* Main thread: cuts the session's connection when a call has taken longer than --timeout, and again
  * every second until the call returns. */
 void session_cut_overdue(struct session *session, int64_t now_ns);
+
+/* Moves the session to the latest epoch. Counts the work of each earlier epoch that was due in it
+ * but not begun. The session's thread, or after its end the main thread. */
+void session_follow_epochs(struct session *session);
 
 /* Counts the batches (or transactions) of an ended session that were due from from_ns on and before
  * end_ns, but never begun. Adds each to the response times, with its wait until waited_until_ns as

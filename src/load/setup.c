@@ -346,8 +346,8 @@ static enum status prepare_table(struct task *task, struct setup *setup, struct 
                   NULL, 0);
         setup->own->count_sql = sql.bytes;
         /* through a pooler the statement may reach a server session that has not prepared it */
-        setup->own->count =
-            (struct statement){.sql = sql.bytes, .is_prepared = !setup->connection.facts.is_pooled};
+        setup->own->count = (struct statement){
+            .sql = sql.bytes, .name = "read", .is_prepared = !setup->connection.facts.is_pooled};
     }
     if (buffer_failed(&sql)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
@@ -364,6 +364,27 @@ static enum status prepare_table(struct task *task, struct setup *setup, struct 
     return status;
 }
 
+/* Checks, before anything is made, that the database shows what its sessions wait for. */
+static enum status check_waits(struct setup *setup, const struct plan *plan, struct error *error)
+{
+    const char *why = plan_why_no_waits(plan);
+    if (!plan_polls_waits(plan) || plan->is_follower) {
+        return STATUS_OK;
+    }
+    if (why == NULL && setup->connection.waits == NULL) {
+        why = "append cannot ask this database what its sessions wait for";
+    } else if (why == NULL && setup->server.is_pooled) {
+        why = "behind a pooler the server does not show which session is whose: connect to the "
+              "server itself";
+    }
+    snprintf(setup->waits_note, sizeof setup->waits_note, "%s", why == NULL ? "" : why);
+    if (why == NULL || plan->waits == WAITS_TRY) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_USAGE, 0, NULL, "--waits: %s", why);
+    return STATUS_FATAL;
+}
+
 static enum status prepare(struct task *task, struct adapter_conn *conn, struct error *error)
 {
     struct setup *setup = task->context;
@@ -377,7 +398,8 @@ static enum status prepare(struct task *task, struct adapter_conn *conn, struct 
     ask_limits(setup, conn, adapter, &(struct error){.kind = ERROR_NONE});
     task_note_answer(task);
     inspect(setup, conn, plan);
-    if (plan->script != NULL) {
+    status = check_waits(setup, plan, error);
+    if (status == STATUS_OK && plan->script != NULL) {
         status = datasets_examine(&place, &setup->datasets, error);
         inspect(setup, conn, plan);
     }

@@ -12,7 +12,7 @@
 #include "append/adapter.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "load/storage.h"
+#include "load/watch.h"
 #include "measure/result.h"
 #include "plan/facts.h"
 #include "plan/plan.h"
@@ -65,8 +65,8 @@ struct setup_host {
 };
 
 struct setup {
-    struct ranks *ranks; /* borrowed; this rank shows the other ranks that it lives while it waits;
-                            NULL if this rank is alone */
+    struct ranks *ranks; /* borrowed; this rank signals the other ranks that it is alive while it
+                            waits; NULL if this rank is alone */
     size_t table_count;  /* 1, or with a script the number of its tables, which may be 0 */
     struct setup_table *tables; /* by number, followed by an empty entry; owned */
     struct setup_table *own;  /* the table whose columns are read from the database; the empty entry
@@ -81,6 +81,7 @@ struct setup {
     struct datasets *datasets;         /* with a script, until its tables are loaded; owned */
     struct setup_made made;
     struct storage storage;
+    char waits_note[240];     /* why the server's waits cannot be polled; "" */
     unsigned host;            /* number of the first host that answered */
     size_t host_count;        /* at least 1 */
     struct setup_host *hosts; /* by number; owned */
@@ -119,7 +120,7 @@ enum exit_code setup_allocate(struct setup *setup, const struct plan *plan, stru
  *
  * With several hosts, the first host that answers is set up. Afterwards each other host that
  * answers is checked: if the table is missing there, or has rows after --recreate, the host is a
- * database of its own, and the table is created there, too. A script's tables are created only at
+ * database of its own, and the table is also created there. A script's tables are created only at
  * the first host. */
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct ranks *ranks,
                              struct error *error);
@@ -173,12 +174,13 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
 /* Verifies the run after the sessions have ended: counts the rows again, compares the count with
  * the acknowledged rows, and with --verify rows reads the rows back. Fills result->verification,
  * result->row_verification and the sessions' verified rows. With a script: counts the tables that
- * the script changes, and compares them with the rows added and taken, in result->datasets. Also
- * measures the tables into result->table_bytes_after.
+ * the script changes, and compares them with the rows added and taken, in result->datasets; and
+ * runs the query of each invariant once, with the result in result->invariants. Also measures the
+ * tables into result->table_bytes_after.
  *
  * With several hosts, the rows are counted at every host; result_join_hosts puts their counts
  * together. verify_skip notes that the run was not verified, and why. */
-void verify_skip(struct result *result, const char *reason);
+void verify_skip(const struct plan *plan, struct result *result, const char *reason);
 void verify_result(const struct setup *setup, const struct plan *plan, struct result *result);
 
 #endif

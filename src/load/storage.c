@@ -1,4 +1,4 @@
-#include "load/storage.h"
+#include "load/watch.h"
 
 #include <pthread.h>
 #include <stdio.h>

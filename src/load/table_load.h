@@ -37,7 +37,8 @@ struct table_load {
     const struct script_dataset *dataset;
     size_t number;
     struct buffer create; /* the statement that creates the table */
-    size_t index_count;   /* indexes to create; 0: none, or `create` already creates them */
+    const char *indexes;  /* columns of the indexes to create, a line each; NULL: none, or `create`
+                             already creates them */
     bool is_missing;
     bool is_made;           /* datasets_make created it */
     struct table_mark mark; /* append's mark on the existing table */

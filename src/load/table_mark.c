@@ -16,6 +16,7 @@ enum {
     HASH_DIGITS = 16,
     WHAT_BYTES = 160,
     COLUMNS_SHOWN = 60,
+    CLAIMS_MAX = 32 /* more count as the user's */
 };
 
 /* Hashes a text without regard to case, because databases differ in whether case matters in
@@ -87,34 +88,93 @@ static enum status ask_about(const struct table_mark_place *place, const char *w
     return STATUS_REJECTED;
 }
 
-enum status table_mark_read(const struct table_mark_place *place, struct table_mark *mark,
+/* Reads the table's own mark, without what depends on the table. A table without a mark counts as
+ * the user's, and so does a table whose mark or place the server does not report. */
+static enum status read_own(const struct table_mark_place *place, struct table_mark *mark,
                             struct error *error)
 {
     const struct table_mark_statements *words = place->connection->table_mark;
     char text[2 * TABLE_MARK_BYTES], where[2 * TABLE_MARK_BYTES];
     *mark = (struct table_mark){.is_valid = false};
-    if (words == NULL) {
-        return STATUS_OK;
-    }
-    /* a table without a mark counts as the user's, and so does a table whose mark or place the
-     * server does not report */
     if (ask_about(place, words->place, where, error) == STATUS_LOST ||
         ask_about(place, words->read, text, error) == STATUS_LOST) {
         return STATUS_LOST;
     }
     read_comment(place, where, text, mark);
-    for (size_t i = 0; mark->is_valid && words->others[i] != NULL; i++) {
-        const enum status status = ask_about(place, words->others[i], text, error);
-        if (status != STATUS_OK || text[0] != '\0') {
-            snprintf(mark->why, sizeof mark->why, "%.*s", TABLE_MARK_WHY_BYTES - 1,
-                     status == STATUS_OK ? text : "the server does not report what depends on it");
-            mark->is_valid = mark->is_loading = mark->has_same_rows = false;
-        }
-        if (status == STATUS_LOST) {
-            return status;
+    return STATUS_OK;
+}
+
+/* Objects that depend on a table. */
+struct others {
+    char why[TABLE_MARK_WHY_BYTES]; /* the first one that does not say that append created it */
+    size_t count;
+    struct {
+        char why[TABLE_MARK_WHY_BYTES];
+        char name[ROW_NAME_BYTES];
+    } claims[CLAIMS_MAX]; /* tables that say that append created them */
+};
+
+static bool take_other(void *context, const struct cell *cells, size_t count)
+{
+    struct others *others = context;
+    char why[TABLE_MARK_WHY_BYTES], name[ROW_NAME_BYTES] = "";
+    if (count == 0) {
+        return true;
+    }
+    ask_text(&cells[0], why, sizeof why);
+    if (count > 1) {
+        ask_text(&cells[1], name, sizeof name);
+    }
+    if (name[0] == '\0' || others->count == CLAIMS_MAX) {
+        memcpy(others->why, why, sizeof others->why);
+        return false;
+    }
+    memcpy(others->claims[others->count].why, why, sizeof why);
+    memcpy(others->claims[others->count].name, name, sizeof name);
+    others->count++;
+    return true;
+}
+
+/* Runs a query of words->others. Sets `why` to an object that append did not create, else to "".
+ * Returns LOST if the connection was lost. */
+static enum status find_other(const struct table_mark_place *place, const char *query,
+                              char why[TABLE_MARK_WHY_BYTES], struct error *error)
+{
+    struct others others = {.count = 0};
+    struct answer answer = {.take = take_other, .context = &others};
+    enum status status =
+        ask_rows(place->adapter, place->conn, query, place->table_name, &answer, error);
+    if (status != STATUS_OK && status != STATUS_LOST) {
+        error_clear(error);
+        snprintf(others.why, sizeof others.why, "the server does not report what depends on it");
+        status = STATUS_OK;
+    }
+    for (size_t i = 0; i < others.count && others.why[0] == '\0' && status == STATUS_OK; i++) {
+        struct table_mark_place there = *place;
+        struct table_mark mark;
+        there.table_name = others.claims[i].name;
+        status = read_own(&there, &mark, error);
+        if (!mark.is_made) {
+            memcpy(others.why, others.claims[i].why, sizeof others.why);
         }
     }
-    return STATUS_OK;
+    memcpy(why, others.why, sizeof others.why);
+    return status;
+}
+
+enum status table_mark_read(const struct table_mark_place *place, struct table_mark *mark,
+                            struct error *error)
+{
+    const struct table_mark_statements *words = place->connection->table_mark;
+    *mark = (struct table_mark){.is_valid = false};
+    enum status status = words == NULL ? STATUS_OK : read_own(place, mark, error);
+    for (size_t i = 0; mark->is_valid && status == STATUS_OK && words->others[i] != NULL; i++) {
+        status = find_other(place, words->others[i], mark->why, error);
+        if (status != STATUS_OK || mark->why[0] != '\0') {
+            mark->is_valid = mark->is_loading = mark->has_same_rows = false;
+        }
+    }
+    return status;
 }
 
 /* Writes the template `words` with $0, $1, $6 to $9 and $$ replaced: see struct

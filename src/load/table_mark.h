@@ -2,12 +2,12 @@
  * The mark that append leaves on a table that it creates, to recognise the table later.
  *
  * append drops a table, or deletes rows of an interrupted load, only if the mark shows that append
- * created the table, and no object of others depends on it (a table that references it, an attached
- * partition, a trigger). A name, a number of rows or a range of keys would not prove that. The mark
- * is a comment on the table (struct table_mark_statements), so it disappears with the table. It
- * names the table that it was made for, the database and, in PostgreSQL, the table's number, so a
- * copy of the table or a renamed table has no valid mark. A table whose mark cannot be read or
- * written, or whose comment a user has changed, counts as somebody else's.
+ * created the table, and no object that others made depends on it (a table that references it, an
+ * attached partition, a trigger). A name, a number of rows or a range of keys would not prove that.
+ * The mark is a comment on the table (struct table_mark_statements), so it disappears with the
+ * table. It names the table that it was made for, the database and, in PostgreSQL, the table's
+ * number, so a copy of the table or a renamed table has no valid mark. A table whose mark cannot be
+ * read or written, or whose comment a user has changed, counts as somebody else's.
  *
  * The text: "made by append: STATE, WHAT, PLACE-ROWS". STATE is "loading" or "loaded"; WHAT says
  * for people what the table was created for; PLACE is a hash of the table's place and of the text
@@ -29,8 +29,8 @@ enum {
 };
 
 struct table_mark {
-    bool is_valid; /* append created the table, and no object of others depends on it; if false, the
-                      other flags except is_made are also false */
+    bool is_valid; /* append created the table, and no object that others made depends on it; if
+                      false, the other flags except is_made are also false */
     bool is_made;  /* append created the table */
     char why[TABLE_MARK_WHY_BYTES]; /* why is_valid is false though is_made is true: "orders refers
                                        to it" */

@@ -25,8 +25,7 @@
 #define TASK_HASTY_NS (10 * MONO_NS_PER_S)
 
 enum task_open {
-    TASK_FIRST, /* first connect: if another database than the target's answers, the error names it
-                 */
+    TASK_FIRST, /* first connect: if the wrong database answers, the error names that database */
     TASK_PATIENTLY, /* like TASK_FIRST, but waits for the server as --wait allows */
     TASK_AGAIN, /* after the sessions: tries again for a moment while the server is full; after a
                    signal the connect time-out is short */

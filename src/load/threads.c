@@ -24,10 +24,13 @@ void fleet_reset_session(struct fleet *fleet, unsigned place)
     session->index =
         session->is_idle ? share.first_idle + (place - share.count) : share.first + place;
     sum->index = session->index;
+    session->epoch = &fleet->load->first_epoch;
+    session->epoch_begun = session->unsent = 0;
+    session->group =
+        session->is_idle ? (struct group_place){0, 0} : plan_place(plan, session->index);
     session->quota = session->is_idle ? 0 : plan_quota(plan, session->index);
     if (plan->arrival_mode == ARRIVALS_POISSON) {
-        session->arrivals =
-            arrivals_begin(plan->facts->seed, session->index, session_step_ns(plan));
+        session->arrivals = arrivals_begin(plan->facts->seed, session->index);
     }
     session->turn_quota = session->is_idle ? 0 : plan_transaction_quota(plan, session->index);
     session->last_count = 0;

@@ -113,7 +113,7 @@ void fleet_exchange(struct fleet *fleet, bool is_work_done);
 void fleet_end_search(struct fleet *fleet, enum search_end end);
 
 /* Runs a search with the sessions of the fleet, and returns when all sessions have ended. Returns
- * FATAL if memory was out, so that no session was started. In search.c. */
+ * FATAL if memory ran out, so that no session was started. In search.c. */
 enum status search_run(struct fleet *fleet, struct error *error);
 
 /*

@@ -46,6 +46,7 @@ struct table_account {
 /* How the current statements of the script are committed. */
 enum part {
     PART_NONE,        /* no transaction: on_session */
+    PART_PAUSE,       /* before a transaction */
     PART_AUTOCOMMIT,  /* each statement is a transaction */
     PART_TRANSACTION, /* between BEGIN and COMMIT */
 };
@@ -78,11 +79,14 @@ struct transactions {
     /* The transaction under way. */
     enum part part;
     size_t number;
-    bool is_warm;      /* began in the warm-up */
-    uint64_t tried;    /* retries */
-    int64_t think_ns;  /* think time of this try */
-    int64_t script_ns; /* time in the script's own code in this try */
-    int64_t since_ns;  /* the moment at which the script's code was last entered */
+    bool is_warm;         /* began in the warm-up */
+    int64_t intended_ns;  /* when it was due; 0 without --rate */
+    int64_t start_ns;     /* monotonic */
+    int64_t all_think_ns; /* think time of all tries that have ended */
+    uint64_t tried;       /* retries */
+    int64_t think_ns;     /* think time of this try */
+    int64_t script_ns;    /* time in the script's own code in this try */
+    int64_t since_ns;     /* the moment at which the script's code was last entered */
     int64_t latest_ns; /* end of the previous call, or of the script's function; a BEGIN, COMMIT or
                           ROLLBACK is timed from this moment */
     bool has_written;  /* a write of this try was acknowledged */
@@ -272,10 +276,15 @@ static enum status do_run(void *context, size_t number, const struct batch *para
         runner->line = declared->line;
         return note_failure(runner, CAUSE_STATEMENT, declared->name, STATUS_FATAL);
     }
+    /* even when the write is refused: SQLite refuses it because another session has written since
+     * this transaction began, and the retry must take the lock at BEGIN */
+    if (runner->part == PART_TRANSACTION) {
+        runner->writes[runner->number] |= declared->kind != SCRIPT_READ;
+    }
     count(runner, declared->operation, COUNT_SENT, 1);
     answer->rows = 0;
     const int64_t start_ns = stop_script_clock(runner);
-    session_begin_call(session);
+    session_begin_call(session, OPERATIONS + declared->operation);
     const enum status status =
         prepared_run(&session->prepared, statement, parameters, answer, &runner->error);
     session_end_call(session);
@@ -367,8 +376,8 @@ static enum status do_append(void *context, size_t dataset, uint64_t rows)
     };
     if (runner->part == PART_TRANSACTION) {
         error_set(&runner->error, ERROR_USAGE, 0, NULL,
-                  "%s: transaction '%s' appends to '%s', which works outside a transaction only: "
-                  "declare it with {autocommit = true}",
+                  "%s: transaction '%s' appends to '%s', which works only with autocommit: declare "
+                  "the transaction with {autocommit = true}",
                   runner->script->name, runner->script->transactions[runner->number].name,
                   declared->name);
         return note_failure(runner, CAUSE_APPEND, declared->name, STATUS_FATAL);
@@ -434,7 +443,7 @@ static enum status do_count_rows(void *context, size_t dataset, uint64_t *rows)
     const struct script_dataset *declared = &runner->script->datasets[dataset];
     struct table_account *account = &runner->accounts[dataset];
     const int64_t start_ns = stop_script_clock(runner);
-    session_begin_call(session);
+    session_begin_call(session, OPERATION_READ);
     const enum status status =
         ask_count(adapter, session->conn, &setup->tables[dataset].count, rows, &runner->error);
     session_end_call(session);
@@ -552,6 +561,19 @@ static void found(void *context, bool is_found)
     mark_in_script(context);
 }
 
+/* Adds a value to a metric of the script, except in the warm-up. A try that is undone and retried
+ * also counts: the value is about the try itself. */
+static void measure(void *context, size_t metric, double value)
+{
+    const struct transactions *runner = context;
+    const struct session *session = runner->session;
+    mark_outside(context);
+    if (!runner->is_warm && session->load->metrics != NULL) {
+        metric_store_add(session->load->metrics, session->place, metric, value);
+    }
+    mark_in_script(context);
+}
+
 enum status transactions_begin(struct session *session, struct error *error)
 {
     const struct load *load = session->load;
@@ -579,6 +601,7 @@ enum status transactions_begin(struct session *session, struct error *error)
                                         .think = think,
                                         .check = check,
                                         .found = found,
+                                        .measure = measure,
                                         .can_roll_back = can_roll_back,
                                         .is_stopped = is_stopped};
     const struct script_place place = {.session = session->index,
@@ -638,8 +661,8 @@ static enum status stop_for(struct transactions *runner, const struct error *err
     struct error placed = {.kind = ERROR_NONE};
     if (runner->has_failed && runner->phase == CAUSE_STATEMENT) {
         error_set(&placed, error->kind, error->native_code, error->sqlstate,
-                  "%.60s:%d: '%.48s': %.120s", runner->script->name, runner->line, runner->name,
-                  error->text);
+                  "%s:%d: '%.48s': %.120s", plan_script_shown(runner->script), runner->line,
+                  runner->name, error->text);
         error = &placed;
     }
     session_blame(runner->session, CAUSE_SCRIPT, NULL, STATUS_FATAL, error);
@@ -674,7 +697,7 @@ static enum status prepare_statements(struct transactions *runner, struct error 
         const struct statement *statement = script_state_statement(runner->state, i);
         if (statement->is_prepared) {
             error_clear(error);
-            session_begin_call(session);
+            session_begin_call(session, RECORDER_NO_CALL);
             status = prepared_make(&session->prepared, statement, error);
             session_end_call(session);
         }
@@ -746,7 +769,7 @@ static enum status end_transaction(struct transactions *runner, enum operation_i
     const bool is_commit = operation == OPERATION_COMMIT;
     const char *name = is_commit ? "COMMIT" : "ROLLBACK";
     struct error error = {.kind = ERROR_NONE};
-    session_begin_call(session);
+    session_begin_call(session, operation);
     const enum status status = is_commit ? adapter->commit(session->conn, &error)
                                          : adapter->rollback(session->conn, &error);
     session_end_call(session);
@@ -769,7 +792,7 @@ static enum status begin(struct transactions *runner)
     const struct transaction transaction = {
         .isolation = runner->script->transactions[runner->number].isolation,
         .writes = runner->writes[runner->number]};
-    session_begin_call(session);
+    session_begin_call(session, OPERATION_BEGIN);
     const enum status status =
         session->load->plan->adapter->begin(session->conn, &transaction, &runner->error);
     session_end_call(session);
@@ -849,7 +872,6 @@ static enum try_end try_once(struct transactions *runner)
         script_try(runner->state, runner->number, runner->session->turn, &error);
     mark_outside(runner);
     stop_script_clock(runner);
-    runner->writes[runner->number] |= runner->has_written;
     switch (end) {
     case SCRIPT_DONE:
         return runner->has_failed ? undo(runner, classify_failure(runner)) : commit(runner);
@@ -923,8 +945,29 @@ static bool wait_for_retry(struct transactions *runner, enum try_end *end)
     return true;
 }
 
-/* Counts the outcome of the transaction, and its statements. */
-static void count_outcome(struct transactions *runner, enum try_end end)
+/* Adds the transaction to the log, if its turn is in the log, with the definitions of latency and
+ * response time that committed transactions have in all figures. `tries` is 0 if the transaction
+ * was skipped. */
+static void log_outcome(const struct transactions *runner, const char *outcome, uint64_t tries,
+                        int64_t end_ns)
+{
+    const int64_t work_end_ns = end_ns - runner->all_think_ns;
+    const bool is_due = tries > 0 && runner->intended_ns > 0;
+    if (!runner->session->is_logged) {
+        return;
+    }
+    session_log(runner->session,
+                (struct transaction_log_row){
+                    .transaction = runner->script->transactions[runner->number].name,
+                    .outcome = outcome,
+                    .tries = (uint32_t)MIN(tries, UINT32_MAX),
+                    .end_ns = end_ns,
+                    .latency_ns = tries > 0 ? work_end_ns - runner->start_ns : -1,
+                    .response_ns = is_due ? work_end_ns - runner->intended_ns : -1});
+}
+
+/* Counts the outcome of the transaction, which ended at end_ns, and its statements. */
+static void count_outcome(struct transactions *runner, enum try_end end, int64_t end_ns)
 {
     static const enum operation_count outcomes[] = {
         [TRY_COMMITTED] = COUNT_COMMITTED, [TRY_ROLLED_BACK] = COUNT_ROLLED_BACK,
@@ -942,6 +985,7 @@ static void count_outcome(struct transactions *runner, enum try_end end)
     const bool is_cut = end == TRY_LOST && atomic_load(&runner->session->was_cut);
     const enum operation_count outcome = outcomes[is_cut ? TRY_CUT : end];
     count_transaction(runner, outcome);
+    log_outcome(runner, operation_count_names[outcome], runner->tried + 1, end_ns);
     if (outcome == COUNT_FAILED) {
         add(runner, reasons[end], 1);
         if (runner->part == PART_AUTOCOMMIT && runner->has_written) {
@@ -954,25 +998,65 @@ static void count_outcome(struct transactions *runner, enum try_end end)
     memset(runner->calls, 0, sizeof runner->calls);
 }
 
+/* Waits before a transaction as long as the script says. Returns false if the run has ended or was
+ * changed by hand meanwhile, or with *status FATAL if the script has a mistake. */
+static bool wait_before(struct transactions *runner, enum status *status)
+{
+    const struct session *session = runner->session;
+    int64_t pause_ns;
+    *status = STATUS_OK;
+    if (runner->script->transactions[runner->number].pause == NULL) {
+        return true;
+    }
+    begin_part(runner, PART_PAUSE);
+    recorder_set_working(session->load->recorder, session->place, 0); /* it makes no progress */
+    runner->since_ns = mono_now_ns();
+    mark_in_script(runner);
+    const enum script_end end =
+        script_pause(runner->state, runner->number, session->turn, &pause_ns, &runner->error);
+    mark_outside(runner);
+    if (end == SCRIPT_WRONG) {
+        stop_for(runner, &runner->error);
+        *status = STATUS_FATAL;
+    }
+    const bool goes_on =
+        end == SCRIPT_DONE &&
+        gate_sleep_until(&session->load->gate, mono_now_ns() + pause_ns, &session->is_leaving) &&
+        atomic_load(&session->epoch->next) == NULL;
+    recorder_set_working(session->load->recorder, session->place, mono_now_ns());
+    return goes_on;
+}
+
 enum status transactions_turn(struct session *session, int64_t intended_ns)
 {
     const struct load *load = session->load;
     const struct plan *plan = load->plan;
     struct transactions *runner = session->transactions;
+    enum status status;
+    runner->number = session->group.group > 0 ? session->group.group - 1
+                                              : script_choose(runner->state, session->turn);
+    if (intended_ns == 0 && !wait_before(runner, &status)) {
+        return status;
+    }
     const int64_t start_ns = mono_now_ns();
-    runner->number = script_choose(runner->state, session->turn);
     runner->is_warm = plan->warm_up_ns > 0 && start_ns < load->gate.go_ns + plan->warm_up_ns;
+    session->is_logged = !runner->is_warm && transaction_log_takes(&session->logged, session->turn);
+    runner->intended_ns = intended_ns;
+    runner->start_ns = start_ns;
+    runner->all_think_ns = 0;
     if (intended_ns > 0) {
         add(runner, RECORDER_TRANSACTIONS_DUE, 1);
         if (plan->late_ns > 0 && start_ns - intended_ns > plan->late_ns) {
             add(runner, RECORDER_SKIPPED, 1);
+            log_outcome(runner, "skipped", 0, start_ns);
             session->turn++;
             return STATUS_OK;
         }
         add(runner, RECORDER_LATE, start_ns - intended_ns > SESSION_LATE_NS ? 1 : 0);
     }
+    add(runner, RECORDER_TRANSACTIONS_NOT_DUE, intended_ns == 0 && plan->has_group_rates ? 1 : 0);
     const size_t operation = runner->script->transactions[runner->number].operation;
-    int64_t think_ns = 0, try_ns, end_ns;
+    int64_t try_ns, end_ns;
     enum try_end end;
     bool is_again;
     runner->tried = 0;
@@ -982,7 +1066,7 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         try_ns = runner->latest_ns = runner->tried == 0 ? start_ns : mono_now_ns();
         end = try_once(runner);
         end_ns = runner->latest_ns;
-        think_ns += runner->think_ns;
+        runner->all_think_ns += runner->think_ns;
         account_changes(runner, end);
         add(runner, RECORDER_TRY_NS, (uint64_t)MAX(end_ns - try_ns - runner->think_ns, 0));
         add(runner, RECORDER_SCRIPT_NS, (uint64_t)MAX(runner->script_ns, 0));
@@ -993,17 +1077,17 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         stop_for(runner, &runner->error); /* before count_outcome: the mistake must not fail a level
                                              of a search */
     }
-    count_outcome(runner, end);
+    count_outcome(runner, end, end_ns);
     script_transaction_ended(runner->state);
     session->turn++;
     session_note_gap(session, end_ns);
     if (end == TRY_COMMITTED) {
-        const int64_t service_ns = end_ns - start_ns - think_ns;
+        const int64_t service_ns = end_ns - start_ns - runner->all_think_ns;
         record(runner, OPERATION_TRANSACTION, service_ns);
         record(runner, OPERATIONS + operation, service_ns);
         record(runner, OPERATION_TRY, end_ns - try_ns - runner->think_ns);
         if (intended_ns > 0) {
-            record(runner, OPERATION_RESPONSE, end_ns - intended_ns - think_ns);
+            record(runner, OPERATION_RESPONSE, end_ns - intended_ns - runner->all_think_ns);
         }
         session_note_progress(session, end_ns);
     }
@@ -1041,18 +1125,19 @@ bool transactions_leave(struct session *session, bool *is_at_work, int64_t *sinc
     *is_at_work = runner->part != PART_NONE;
     *since_ns = runner->since_ns;
     error_set(&error, ERROR_USAGE, 0, NULL,
-              "%s: this code was still running after the run had ended",
+              "%s: this code was still running after the run had ended: is there an endless loop?",
               runner->state == NULL ? runner->script->name : script_place_of(runner->state));
     if (runner->append != NULL) {
         /* the rows of the append were in flight, and the connection is about to be closed */
         session_lose(session, runner->append);
         account_rows(runner, runner->append_dataset, runner->append, STATUS_LOST, mono_now_ns());
     }
-    if (*is_at_work) {
+    if (*is_at_work && runner->part != PART_PAUSE) {
+        runner->all_think_ns += runner->think_ns;
         const enum try_end end = runner->is_in_doubt ? TRY_IN_DOUBT : TRY_WRONG;
         account_changes(runner, end);
         count_claims(runner, false);
-        count_outcome(runner, end);
+        count_outcome(runner, end, runner->since_ns);
     }
     runner->has_failed = false;
     stop_for(runner, &error);

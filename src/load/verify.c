@@ -85,8 +85,8 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
     if (!generator_identifies_rows(plan, &setup->own->table)) {
         return usage_refuse(
             error,
-            "--verify rows: table '%.100s' has no columns n1 smallint, n2 int and n3 bigint to "
-            "identify its rows by, or --values fills these columns: use --verify count",
+            "--verify rows: table '%.100s' has no columns n1 smallint, n2 int and n3 bigint that "
+            "identify a row, or --values fills them: use --verify count",
             plan->table_name);
     }
     if (!setup_had_rows(setup)) {
@@ -110,17 +110,20 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
     buffer_fini(&scan.sql);
     const enum exit_code code = task_conclude(status, "the first session", error);
     if (code == EXIT_CODE_OK && plan->is_seed_given && scan.is_used[facts->run_tag]) {
-        return usage_refuse(error,
-                            "--verify rows: table '%.100s' has rows of --seed %" PRIu64
-                            " already (n1 = %d): use another --seed, or --recreate",
-                            plan->table_name, facts->seed, facts->run_tag);
+        return usage_refuse(
+            error,
+            "--verify rows: table '%.100s' already has rows with the run tag of --seed "
+            "%" PRIu64 " (n1 = %d): use another --seed, or --recreate",
+            plan->table_name, facts->seed, facts->run_tag);
     }
     for (int i = 0; code == EXIT_CODE_OK && scan.is_used[facts->run_tag] && i < TRIES; i++) {
         facts_set_seed(facts, random_seed());
     }
     if (code == EXIT_CODE_OK && scan.is_used[facts->run_tag]) {
         return usage_refuse(
-            error, "--verify rows: table '%.100s' has rows of every run tag (n1): use --recreate",
+            error,
+            "--verify rows: table '%.100s' has rows of every run tag (n1), so this run's rows "
+            "cannot be distinguished: use --recreate",
             plan->table_name);
     }
     return code;
@@ -354,11 +357,167 @@ static void find_changes(const struct setup *setup, const struct plan *plan, str
     }
 }
 
-void verify_skip(struct result *result, const char *reason)
+/* Allocates the results of the claims that the script declares. */
+static void list_invariants(const struct plan *plan, struct result *result)
 {
+    const struct script *script = plan->script;
+    result_allocate_invariants(result, script == NULL ? 0 : script->invariant_count);
+    for (size_t i = 0; script != NULL && i < result->invariant_count; i++) {
+        result->invariants[i].claim = script->invariants[i].claim;
+    }
+}
+
+/* Notes that the claims from number `first` on were not checked, and why. */
+static void skip_invariants(struct result *result, size_t first, const char *reason)
+{
+    for (size_t i = first; i < result->invariant_count; i++) {
+        struct invariant_result *invariant = &result->invariants[i];
+        if (invariant->state != VERIFICATION_FAILED) {
+            invariant->state = VERIFICATION_FAILED;
+            snprintf(invariant->reason, sizeof invariant->reason, "%s", reason);
+        }
+    }
+}
+
+/* A check of all claims at one host. */
+struct invariant_check {
+    struct result *result;
+    size_t next; /* the claim that is checked next */
+};
+
+/* A row that breaks a claim. */
+struct broken_row {
+    struct task *task;
+    struct invariant_result *invariant;
+};
+
+/* Counts a row that breaks a claim, and keeps the values of the first one. */
+static bool take_broken(void *context, const struct cell *cells, size_t count)
+{
+    const struct broken_row *row = context;
+    struct invariant_result *invariant = row->invariant;
+    char *const text = invariant->first;
+    task_note_answer(row->task);
+    for (size_t i = 0, used = 0; invariant->rows == 0 && i < count; i++) {
+        const size_t room = sizeof invariant->first - used;
+        char value[sizeof invariant->first];
+        ask_text(&cells[i], value, sizeof value);
+        snprintf(text + used, room, "%s%s", i > 0 ? ", " : "", cells[i].is_null ? "NULL" : value);
+        used = strlen(text);
+    }
+    invariant->rows++;
+    return true;
+}
+
+/* Asks for the rows that break a claim, in a transaction that is rolled back where the database has
+ * transactions: the query must change nothing. */
+static enum status ask_claim(const struct task *task, struct adapter_conn *conn, const char *sql,
+                             struct answer *answer, struct error *error)
+{
+    const struct adapter *adapter = task->plan->adapter;
+    const struct transaction reading = {.writes = false};
+    struct error ignored = {.kind = ERROR_NONE};
+    enum status status = adapter->begin == NULL ? STATUS_OK : adapter->begin(conn, &reading, error);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = ask_rows(adapter, conn, sql, NULL, answer, error);
+    if (adapter->begin == NULL || status == STATUS_LOST) {
+        return status;
+    }
+    const enum status undone = adapter->rollback(conn, &ignored);
+    if (undone != STATUS_OK && status == STATUS_OK) {
+        *error = ignored;
+    }
+    return undone == STATUS_OK ? status : undone;
+}
+
+/* Runs the queries of the claims, except of those that another host has shown to be broken: the
+ * hosts may be one database. A query that the server refuses does not keep the others from being
+ * run. */
+static enum status run_invariants(struct task *task, struct adapter_conn *conn, struct error *error)
+{
+    struct invariant_check *check = task->context;
+    const struct script *script = task->plan->script;
+    for (; check->next < check->result->invariant_count; check->next++) {
+        struct invariant_result *invariant = &check->result->invariants[check->next];
+        if (invariant->rows > 0) {
+            continue;
+        }
+        struct broken_row row = {task, invariant};
+        struct answer answer = {.take = take_broken, .context = &row};
+        const char *sql =
+            script_text_for(&script->invariants[check->next].sql, task->setup->connection.dialect);
+        const enum status status = ask_claim(task, conn, sql, &answer, error);
+        task_note_answer(task);
+        if (status == STATUS_LOST) {
+            return status;
+        }
+        if (status == STATUS_OK && invariant->state == VERIFICATION_NONE) {
+            invariant->state = VERIFICATION_DONE;
+        } else if (status != STATUS_OK) {
+            invariant->state = VERIFICATION_FAILED;
+            snprintf(invariant->reason, sizeof invariant->reason, "%s", error->text);
+            error_clear(error);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Checks the claims of the script: at one host or, if the hosts are separate databases, at each of
+ * them. */
+static void check_invariants(const struct setup *setup, const struct plan *plan,
+                             struct result *result)
+{
+    const bool is_one = result->host_count == 1 || result->are_hosts_one;
+    for (unsigned i = 0; i < (is_one ? 1 : result->host_count); i++) {
+        struct error error = {.kind = ERROR_NONE};
+        struct invariant_check check = {.result = result};
+        const struct task task = {.work = run_invariants,
+                                  .host = is_one ? setup->host : i,
+                                  .is_of_host = !is_one,
+                                  .context = &check,
+                                  .what = "the check of the invariants",
+                                  .notice = "checking the invariants of the script"};
+        if (task_run_again(task, setup, plan, result->sessions_cut > 0, &error) == STATUS_OK) {
+            continue;
+        }
+        char reason[sizeof result->invariants->reason];
+        snprintf(reason, sizeof reason, "%s%.100s%s%.120s", is_one ? "" : "host ",
+                 is_one ? "" : result->hosts[i].name, is_one ? "" : ": ", error.text);
+        /* with several hosts no claim has been checked at all of them */
+        skip_invariants(result, is_one ? check.next : 0, reason);
+        return;
+    }
+}
+
+void verify_skip(const struct plan *plan, struct result *result, const char *reason)
+{
+    list_invariants(plan, result);
+    skip_invariants(result, 0, reason);
     result->verification = (struct verification){.state = VERIFICATION_FAILED};
     snprintf(result->verification.reason, sizeof result->verification.reason, "%s", reason);
     result->table_bytes_before = result->table_bytes_after = -1;
+}
+
+/* Fills result->invariants, after the tables were counted. `failure`: why the claims cannot be
+ * checked; may be NULL. */
+static void verify_invariants(const struct setup *setup, const struct plan *plan,
+                              const char *failure, struct result *result)
+{
+    list_invariants(plan, result);
+    if (result->invariant_count == 0 || (plan->adapter->flags & ADAPTER_DISCARDS) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < result->dataset_count && failure == NULL; i++) {
+        const struct verification *table = &result->datasets[i];
+        failure = table->state == VERIFICATION_FAILED ? table->reason : NULL;
+    }
+    if (failure != NULL) { /* a server that did not count its rows is not asked again */
+        skip_invariants(result, 0, failure);
+    } else {
+        check_invariants(setup, plan, result);
+    }
 }
 
 void verify_result(const struct setup *setup, const struct plan *plan, struct result *result)
@@ -382,6 +541,7 @@ void verify_result(const struct setup *setup, const struct plan *plan, struct re
     if (plan->verify_mode == VERIFY_ROWS) {
         verify_rows(setup, plan, result);
     }
+    verify_invariants(setup, plan, is_unreported ? unreported : NULL, result);
     has_failed = has_failed || result->verification.state == VERIFICATION_FAILED;
     for (size_t i = 0; i < result->dataset_count; i++) {
         has_failed = has_failed || result->datasets[i].state == VERIFICATION_FAILED;

@@ -76,7 +76,8 @@ bool transactions_balance(const uint64_t counters[RECORDER_COUNTERS])
                                                          counters[RECORDER_TRANSACTIONS_REFUSED] +
                                                          counters[RECORDER_TRANSACTIONS_LOST] &&
            (due == 0 ||
-            due == begun + counters[RECORDER_SKIPPED] + counters[RECORDER_TRANSACTIONS_NOT_BEGUN]);
+            due + counters[RECORDER_TRANSACTIONS_NOT_DUE] ==
+                begun + counters[RECORDER_SKIPPED] + counters[RECORDER_TRANSACTIONS_NOT_BEGUN]);
 }
 
 /* Takes up to `wanted` rows from *available, and returns how many rows it took. */

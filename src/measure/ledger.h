@@ -257,7 +257,7 @@ double session_rows_per_s(const struct session_summary *session);
 void session_list_free(struct session_summary *list, size_t count);
 
 /* How evenly the server treated the sessions: the slowest, the fastest, and the longest pause.
- * Excluded are idle sessions and sessions that never began to work. */
+ * Idle sessions and sessions that never began to work are excluded. */
 struct fairness {
     uint64_t sessions; /* sessions that worked; the other members are known if this is not 0 */
     unsigned slowest_session;

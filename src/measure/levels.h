@@ -68,6 +68,15 @@ struct level {
     int64_t server_memory_bytes;     /* highest; negative = unknown */
     int64_t client_memory_bytes;
 
+    /* What most of the time in calls went into during the hold. */
+    struct level_wait {
+        bool is_known; /* --waits, and the polls saw a call */
+        size_t operation;
+        enum wait_class class;
+        double percent; /* of the time in calls of the operation */
+        uint64_t polls; /* in the hold */
+    } wait;
+
     struct causes *causes; /* owned; why a level failed; NULL = no causes, or no memory for them */
 
     /* With several ranks: the memory of the machine with the least room, at the level's end. */

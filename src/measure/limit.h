@@ -77,7 +77,8 @@ struct finding {
     enum limit_side side;
     char name[64];
     uint64_t sessions; /* sessions that the limit cost: not started, refused, timed out, dropped */
-    uint64_t tries;    /* failed tries to reconnect, also of sessions that succeeded later */
+    uint64_t
+        tries; /* failed tries to reconnect, including those of sessions that succeeded later */
     char evidence[300];
     char fix[LIMIT_FIX_BYTES];
 };

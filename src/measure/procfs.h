@@ -216,7 +216,7 @@ bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes
 bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes);
 
 /* /proc/PID/cgroup: copies the path of the process's cgroup in the hierarchy of `controller`
- * (version 1), or in the hierarchy of version 2 if `controller` is "". Returns false also if the
+ * (version 1), or in the hierarchy of version 2 if `controller` is "". Also returns false if the
  * hierarchy is missing or the path is too long. */
 bool procfs_parse_cgroup(const char *text, size_t length, const char *controller,
                          char path[PROCFS_PATH_BYTES]);

@@ -62,11 +62,10 @@ void histogram_subtract(const struct histogram *later, const struct histogram *e
     difference->max_ns = is_beyond ? later->max_ns : max_ns;
 }
 
-/* Returns the smallest whole number that is at least share × total. Because of rounding errors, a
- * product like 0.07 × 100 is slightly above the whole number that is meant; the result must still
- * be that number. */
-static uint64_t rank_of(double share, uint64_t total)
+uint64_t quantile_rank(double quantile, uint64_t total)
 {
+    double share = quantile > 0 ? quantile : 0; /* a NaN becomes 0 */
+    share = share < 1 ? share : 1;
     const double exact = share * (double)total;
     const uint64_t whole = (uint64_t)exact;
     const double rest = exact - (double)whole;
@@ -79,9 +78,7 @@ int64_t histogram_quantile_ns(const struct histogram *histogram, double quantile
     if (histogram->total == 0) {
         return 0;
     }
-    double share = quantile > 0 ? quantile : 0; /* a NaN becomes 0 */
-    share = share < 1 ? share : 1;
-    const uint64_t rank = rank_of(share, histogram->total);
+    const uint64_t rank = quantile_rank(quantile, histogram->total);
     uint64_t seen = 0;
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
         seen += histogram->counts[i];
@@ -117,9 +114,10 @@ struct own_operation {
 /* The counts and the state of one session. Only this session writes them, so adding does not need a
  * locked instruction. */
 struct own {
-    alignas(CACHE_LINE_BYTES) _Atomic int64_t working_ns; /* begin of the work; 0 = not working */
+    alignas(CACHE_LINE_BYTES) _Atomic int64_t working_ns; /* when the work began; 0 = not working */
     _Atomic int64_t progress_ns;                          /* latest acknowledged append */
-    atomic_bool is_reading;
+    _Atomic uint64_t server_session;                      /* as in struct recorder_call */
+    _Atomic unsigned call; /* operation of the call under way, plus 1; 0: no call */
     _Atomic unsigned host;
     /* counters of each host, then of the warm-up; after them a struct own_operation for each
      * operation, then the counts of the script's operations */
@@ -244,9 +242,28 @@ void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t
     SET(own_of(recorder, session)->progress_ns, now_ns);
 }
 
-void recorder_note_reading(struct recorder *recorder, unsigned session, bool is_reading)
+void recorder_note_call(struct recorder *recorder, unsigned session, size_t operation)
 {
-    SET(own_of(recorder, session)->is_reading, is_reading);
+    SET(own_of(recorder, session)->call, (unsigned)(operation + 1));
+}
+
+void recorder_note_server_session(struct recorder *recorder, unsigned session, uint64_t number)
+{
+    SET(own_of(recorder, session)->server_session, number);
+}
+
+void recorder_read_calls(const struct recorder *recorder, struct recorder_call *calls)
+{
+    for (unsigned i = 0; i < recorder->sessions; i++) {
+        const struct own *const own = own_of(recorder, i);
+        calls[i].server_session = GET(own->server_session);
+        calls[i].operation = (size_t)GET(own->call) - 1;
+    }
+}
+
+unsigned recorder_sessions(const struct recorder *recorder)
+{
+    return recorder->sessions;
 }
 
 uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uint64_t *reading)
@@ -259,7 +276,7 @@ uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uin
         const int64_t progress_ns = GET(own->progress_ns);
         if (working_ns != 0 && working_ns <= since_ns && progress_ns < since_ns) {
             count++;
-            *reading += GET(own->is_reading) ? 1 : 0;
+            *reading += GET(own->call) == OPERATION_READ + 1 ? 1 : 0;
         }
     }
     return count;
@@ -310,7 +327,7 @@ void recorder_record_times(struct recorder *recorder, unsigned session, size_t o
     SET(own->sum_ns, histogram_sum_ns(GET(own->sum_ns), more_ns));
     atomic_fetch_add_explicit(value < HISTOGRAM_LIMIT_NS ? &shard->counts[histogram_bucket(value)]
                                                          : &shard->overflow,
-                              times, memory_order_relaxed);
+                              times, memory_order_release);
 }
 
 uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter)
@@ -399,11 +416,11 @@ struct recorder_latency recorder_latency_between(const struct recorder_snapshot 
 static void add_shard(struct histogram *into, struct shard *shard)
 {
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        const uint64_t count = GET(shard->counts[i]);
+        const uint64_t count = atomic_load_explicit(&shard->counts[i], memory_order_acquire);
         into->counts[i] += count;
         into->total += count;
     }
-    const uint64_t overflow = GET(shard->overflow);
+    const uint64_t overflow = atomic_load_explicit(&shard->overflow, memory_order_acquire);
     into->overflow += overflow;
     into->total += overflow;
 }
@@ -426,12 +443,20 @@ static void add_own(const struct recorder *recorder, struct own *own,
     struct own_operation *const operations = operations_of(recorder, own);
     for (size_t i = 0; i < snapshot->operations; i++) {
         struct histogram *const into = &snapshot->histograms[i];
-        const int64_t max_ns = GET(operations[i].max_ns);
         into->sum_ns = histogram_sum_ns(into->sum_ns, GET(operations[i].sum_ns));
-        into->max_ns = MAX(into->max_ns, max_ns);
         for (size_t c = 0; i >= OPERATIONS && c < OPERATION_COUNTS; c++) {
             snapshot->counts[i][c] += GET(counts_of(recorder, own, i)[c]);
         }
+    }
+}
+
+static void add_maxima(const struct recorder *recorder, struct own *own,
+                       struct recorder_snapshot *snapshot)
+{
+    const struct own_operation *const operations = operations_of(recorder, own);
+    for (size_t i = 0; i < snapshot->operations; i++) {
+        const int64_t max_ns = GET(operations[i].max_ns);
+        snapshot->histograms[i].max_ns = MAX(snapshot->histograms[i].max_ns, max_ns);
     }
 }
 
@@ -452,6 +477,11 @@ void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot 
         for (size_t h = 0; h < snapshot->operations; h++) {
             add_shard(&snapshot->histograms[h], shard_of(recorder, 0, i, h));
         }
+    }
+    /* A session sets its maximum before it counts the value. So after the buckets are read, the
+     * maxima of all their values are there: no interval loses its maximum. */
+    for (unsigned i = 0; i < recorder->sessions; i++) {
+        add_maxima(recorder, own_of(recorder, i), snapshot);
     }
 }
 
@@ -510,6 +540,11 @@ void intervals_fini(struct intervals *intervals)
     recorder_snapshot_fini(&intervals->snapshots[1]);
     free(intervals->hosts_counters);
     *intervals = (struct intervals){0};
+}
+
+void intervals_begin_at(struct intervals *intervals, int64_t begin_ns)
+{
+    intervals->snapshots[1].taken_ns = begin_ns;
 }
 
 bool intervals_take(struct intervals *intervals, struct interval *interval)

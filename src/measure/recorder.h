@@ -54,6 +54,12 @@ uint64_t histogram_sum_ns(uint64_t a_ns, uint64_t b_ns);
 void histogram_subtract(const struct histogram *later, const struct histogram *earlier,
                         struct histogram *difference);
 
+/* Returns how many of `total` values, which is not 0, a quantile (0 … 1) must cover: the smallest
+ * whole number that is at least quantile × total, and at least 1. Because of rounding errors, a
+ * product like 0.07 × 100 is slightly above the whole number that is meant; the result is still
+ * that number. */
+uint64_t quantile_rank(double quantile, uint64_t total);
+
 /* Returns the smallest recorded value v such that at least quantile × total values are ≤ v, up to
  * the width of a bucket. `quantile`: 0 … 1. Never above max_ns; 0 when empty. */
 int64_t histogram_quantile_ns(const struct histogram *histogram, double quantile);
@@ -141,11 +147,26 @@ struct recorder_latency recorder_latency_at(struct recorder *recorder, unsigned 
 void recorder_histogram_at(struct recorder *recorder, unsigned host, size_t operation,
                            struct histogram *histogram);
 
-/* Note that the session has worked since since_ns (0: it has finished or given up), that an append
- * was acknowledged, and whether the session is in a read. Called by the session. */
+/* Note that the session has worked since since_ns (0: it has finished or given up), and that an
+ * append was acknowledged. Called by the session. */
 void recorder_set_working(struct recorder *recorder, unsigned session, int64_t since_ns);
 void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns);
-void recorder_note_reading(struct recorder *recorder, unsigned session, bool is_reading);
+
+/* A call of a session, at one moment. */
+#define RECORDER_NO_CALL SIZE_MAX
+struct recorder_call {
+    uint64_t server_session; /* the server's number for the session; 0: unknown or not connected */
+    size_t operation;        /* RECORDER_NO_CALL: the session does not wait for the server */
+};
+
+/* Note the operation of the call that begins, or RECORDER_NO_CALL at its end; and the server's
+ * number for the session, or 0 when the session has no connection. Called by the session. */
+void recorder_note_call(struct recorder *recorder, unsigned session, size_t operation);
+void recorder_note_server_session(struct recorder *recorder, unsigned session, uint64_t number);
+
+/* Reads the call of every session; `calls` has an entry for each. Any thread. */
+void recorder_read_calls(const struct recorder *recorder, struct recorder_call *calls);
+unsigned recorder_sessions(const struct recorder *recorder);
 
 /* Returns the number of sessions that have worked since since_ns or earlier, but have not had an
  * append acknowledged since since_ns. *reading: how many of these sessions are in a read. */
@@ -160,7 +181,8 @@ void recorder_read_all(struct recorder *recorder, uint64_t counters[RECORDER_COU
 /* Sums everything into *snapshot, which must have been made for the same number of operations. */
 void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot *snapshot);
 
-/* One row of intervals.csv: one second of the run; the last interval ends with the run. */
+/* One row of intervals.csv: one second of the run; the last interval ends with the run. Or one row
+ * of stages.csv: a stage of the run. */
 struct interval {
     int64_t start_ns; /* since the start of the run */
     int64_t end_ns;
@@ -170,6 +192,9 @@ struct interval {
     uint64_t sessions_without_progress; /* sessions that worked for the whole interval without an
                                            acknowledged append, and are not in a read */
     uint64_t sessions_reading; /* like sessions_without_progress, but in a read at end_ns */
+    bool is_stage;             /* a stage of the run (--stage, --rate-stage), and not a second */
+    unsigned stage;            /* number of the stage, or of the stage at end_ns; 0 = no stage */
+    uint64_t target;           /* the sessions or the rate at the end of the stage */
     uint64_t counters[RECORDER_COUNTERS];
     struct recorder_latency latencies[OPERATIONS_MAX]; /* by number of the operation */
     const struct recorder_snapshot *from, *to; /* states at start_ns and end_ns; borrowed until the
@@ -191,6 +216,9 @@ struct intervals {
 /* Returns false when out of memory. */
 bool intervals_init(struct intervals *intervals, struct recorder *recorder, int64_t run_start_ns);
 void intervals_fini(struct intervals *intervals);
+
+/* Moves the beginning of the first interval, which still has all counts since the start. */
+void intervals_begin_at(struct intervals *intervals, int64_t begin_ns);
 
 /* Ends an interval now, and fills *interval. Returns false when no time has passed. */
 bool intervals_take(struct intervals *intervals, struct interval *interval);

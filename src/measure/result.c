@@ -9,15 +9,22 @@
 
 #include "base/text.h"
 
-const char *const stop_reason_names[] = {
-    [STOP_COMPLETED] = "completed",     [STOP_DURATION] = "duration",
-    [STOP_INTERRUPTED] = "interrupted", [STOP_DROP] = "drop",
-    [STOP_NO_SESSION] = "no_session",   [STOP_TOO_FEW] = "too_few_sessions",
-    [STOP_RANK] = "rank_lost",          [STOP_SCRIPT] = "script",
-    [STOP_CONDITION] = "condition"};
+const char *const stop_reason_names[] = {[STOP_COMPLETED] = "completed",
+                                         [STOP_DURATION] = "duration",
+                                         [STOP_INTERRUPTED] = "interrupted",
+                                         [STOP_DROP] = "drop",
+                                         [STOP_NO_SESSION] = "no_session",
+                                         [STOP_TOO_FEW] = "too_few_sessions",
+                                         [STOP_RANK] = "rank_lost",
+                                         [STOP_SCRIPT] = "script",
+                                         [STOP_CONDITION] = "condition",
+                                         [STOP_CONTROL] = "control",
+                                         [STOP_NOT_YET] = NULL};
 
-const char *const verdict_names[] = {
-    [VERDICT_VALID] = "VALID", [VERDICT_DEGRADED] = "DEGRADED", [VERDICT_INVALID] = "INVALID"};
+const char *const verdict_names[] = {[VERDICT_VALID] = "VALID",
+                                     [VERDICT_DEGRADED] = "DEGRADED",
+                                     [VERDICT_INVALID] = "INVALID",
+                                     [VERDICT_RUNNING] = "RUNNING"};
 
 /* How the values of two parts are joined. */
 enum rule {
@@ -93,6 +100,21 @@ bool result_allocate_tables(struct result *result, size_t hosts, size_t tables, 
     return has_memory;
 }
 
+bool result_allocate_metrics(struct result *result, const struct script *script)
+{
+    result->metrics = metric_sums_create(script);
+    result->metric_count = result->metrics == NULL ? 0 : script->metric_count;
+    return result->metrics != NULL;
+}
+
+void result_allocate_invariants(struct result *result, size_t count)
+{
+    free(result->invariants);
+    result->invariants = calloc(count + 1, sizeof *result->invariants);
+    result->invariant_count = result->invariants == NULL ? 0 : count;
+    result->lacks_invariants = result->invariants == NULL;
+}
+
 void result_join_hosts(struct result *result, size_t table, uint64_t least, uint64_t most,
                        struct verification *verification)
 {
@@ -154,12 +176,40 @@ void result_free(struct result *result)
     recorder_snapshot_fini(&result->totals);
     causes_fini(&result->causes);
     free(result->datasets);
+    free(result->invariants);
+    metric_sums_destroy(result->metrics, result->metric_count);
     for (size_t i = 0; i < result->rank_count; i++) {
         free(result->ranks[i].trace);
     }
     free(result->ranks);
+    free(result->stages);
+    free(result->changes);
     free(result->trace);
+    waits_destroy(result->waits);
+    free(result->kernel_waits);
     free(result);
+}
+
+size_t result_count_steered(const struct result *result)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < result->change_count; i++) {
+        count += strcmp(result->changes[i].what, "mark") != 0 ? 1 : 0;
+    }
+    return count;
+}
+
+void result_add_stage(struct result *result, const struct interval *stage)
+{
+    struct interval *stages = reallocarray(result->stages, result->stage_count + 1, sizeof *stages);
+    if (stages == NULL) {
+        return;
+    }
+    result->stages = stages;
+    stages[result->stage_count] = *stage;
+    stages[result->stage_count].from = stages[result->stage_count].to = NULL;
+    stages[result->stage_count].hosts_counters = NULL;
+    result->stage_count++;
 }
 
 void result_add_problem(struct result *result, enum problem_kind kind, enum exit_code code,

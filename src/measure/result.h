@@ -10,8 +10,11 @@
 #include "figures/bound.h"
 #include "measure/ledger.h"
 #include "measure/limit.h"
+#include "measure/metric.h"
 #include "measure/recorder.h"
 #include "measure/sampler.h"
+#include "measure/transaction_log.h"
+#include "measure/waits.h"
 
 enum {
     EVENT_TEXT_BYTES = 200,
@@ -28,6 +31,21 @@ struct event {
     int64_t at_ns; /* since the start of the run, as in intervals.csv; not negative; may be after
                       the end of the run */
     char text[EVENT_TEXT_BYTES]; /* as the user wrote it: any bytes except line breaks; may be "" */
+};
+
+enum {
+    CHANGE_VALUE_BYTES = 24,
+    CHANGE_TEXT_BYTES = 200,
+};
+
+/* A change of the run by hand (load/control.h). */
+struct change {
+    int64_t at_ns;                 /* since the start of the run */
+    const char *what;              /* "mark", "rate", "sessions", "pause", "resume", "stop" */
+    char from[CHANGE_VALUE_BYTES]; /* "" if the change has no value */
+    char to[CHANGE_VALUE_BYTES];
+    char text[CHANGE_TEXT_BYTES]; /* the text of the event */
+    char by[16];                  /* "page", "append control" */
 };
 
 /* A list of events. An empty list is all zeros. */
@@ -49,15 +67,18 @@ void event_list_fini(struct event_list *list);
  * judged at its end. */
 struct expectation {
     struct bound bound;
-    struct figure_choice choice; /* columns of summary.csv */
+    unsigned stage;              /* number of the stage that the bound is about; 0: the whole run */
+    struct figure_choice choice; /* columns of summary.csv, or of stages.csv */
     double limit;                /* the bound's number, in the unit of these columns */
     size_t chosen; /* the column with a known value at the end; 0 if no value is known */
-    bool is_known; /* false also before the run has ended */
+    bool is_known; /* also false before the run has ended */
     double value;
     bool is_met; /* false when the value is unknown */
 };
 
 struct expectations {
+    const struct ramp *stages;   /* stages of the run; borrowed; NULL if it has none */
+    const struct script *script; /* borrowed; NULL without a script */
     size_t count;
     struct expectation entries[EXPECTATIONS_MAX];
 };
@@ -73,12 +94,15 @@ enum stop_reason {
     STOP_RANK,        /* one of several ranks was lost */
     STOP_SCRIPT,      /* an error in the script, see CAUSE_SCRIPT */
     STOP_CONDITION,   /* a condition of --stop-when held */
+    STOP_CONTROL,     /* append control, or the live page */
+    STOP_NOT_YET,     /* the sessions are still at work: the result shows one moment of the run */
 };
 
 enum verdict {
     VERDICT_VALID,
     VERDICT_DEGRADED, /* sessions or rows are missing, or something else went wrong */
     VERDICT_INVALID,  /* the client was the bottleneck, or stood still */
+    VERDICT_RUNNING,  /* the run has not ended: the result shows one moment of it */
 };
 
 /* The kinds of problems of a run, heaviest first. Code that notices a problem adds it to the list,
@@ -120,6 +144,16 @@ struct host_result {
     struct server_settings settings;         /* before the run */
     struct server_settings settings_changed; /* settings that changed during the run, with their
                                                 values after it; "": no longer set */
+};
+
+/* What became of a claim about the tables that the script declares. */
+struct invariant_result {
+    const char *claim;             /* borrowed from the script */
+    enum verification_state state; /* NONE: the database keeps no rows; FAILED: not checked */
+    uint64_t rows;                 /* rows that break the claim; with several hosts: rows of the
+                                      first host at which it is broken */
+    char first[160];               /* the values of the first of these rows: "1, 300.00" */
+    char reason[240];              /* why the state is VERIFICATION_FAILED */
 };
 
 /*
@@ -181,10 +215,15 @@ struct result {
     size_t dataset_count; /* tables of the script; with a script `verification` is unused */
     struct verification *datasets; /* by number, owned. The fleet fills the rows added and taken,
                                       verify_result the rest */
-    size_t rank_count;             /* 0 without ranks */
-    struct rank_result *ranks;     /* by number, owned */
-    unsigned resource_rank;        /* the rank that `resources` describes */
-    int64_t gate_late_ns;          /* as in struct rank_result, of this process */
+    size_t invariant_count;        /* as many as the script declares; 0 before verify_result */
+    bool lacks_invariants;         /* append was out of memory, so the claims were not checked */
+    struct invariant_result *invariants; /* by number, owned */
+    size_t metric_count;                 /* as many as the script declares; 0 in a search */
+    struct metric_sum *metrics;          /* by number, owned */
+    size_t rank_count;                   /* 0 without ranks */
+    struct rank_result *ranks;           /* by number, owned */
+    unsigned resource_rank;              /* the rank that `resources` describes */
+    int64_t gate_late_ns;                /* as in struct rank_result, of this process */
     uint64_t sessions_left;  /* sessions whose threads still run the script and need the plan */
     uint64_t sessions_ended; /* cut sessions that still worked at the server and were ended there */
 
@@ -193,24 +232,34 @@ struct result {
 
     struct recorder_snapshot totals;
     struct causes causes;
-    struct event_list events;  /* owned: event_list_fini */
-    char metrics_note[200];    /* why --metrics-file is out of date; "" when it is up to date */
-    struct findings findings;  /* the limits that were hit */
-    size_t host_count;         /* at least 1 */
-    struct host_result *hosts; /* by number, owned */
-    unsigned host;             /* the host that was set up first */
-    size_t table_count;        /* tables at each host */
-    bool are_hosts_one;        /* the hosts seem to be one database */
+    struct event_list events; /* owned: event_list_fini */
+    char metrics_note[200];   /* why --metrics-file is out of date; "" when it is up to date */
+    struct transaction_log_counts log; /* rows of the log of transactions */
+    struct findings findings;          /* the limits that were hit */
+    size_t host_count;                 /* at least 1 */
+    struct host_result *hosts;         /* by number, owned */
+    unsigned host;                     /* the host that was set up first */
+    size_t table_count;                /* tables at each host */
+    bool are_hosts_one;                /* the hosts seem to be one database */
     size_t session_count;
     struct session_summary *session_list; /* by index, owned; NULL before the sessions ended */
     struct fairness fairness;
+    size_t stage_count;       /* 0 in a run without stages */
+    struct interval *stages;  /* the stages that the run reached, in their order; owned */
+    size_t change_count;      /* changes by hand */
+    struct change *changes;   /* in their order; owned */
+    double changed_rate;      /* with changes: the mean rate that was asked for, per second */
     uint64_t least_sessions;  /* sessions that had to be up for the run to go on */
     char stop_condition[200]; /* STOP_CONDITION: the condition and the value that met it */
     uint64_t sessions_up;     /* STOP_TOO_FEW: sessions that were up */
     struct resource_summary resources;
-    struct trace_sum *trace;     /* trace/trace.h; owned, freed with free; with ranks the sum of the
-                                    ranks' traces; NULL without --io-trace */
-    struct server_limits server; /* version "" when the server did not report it */
+    struct trace_sum *trace; /* trace/trace.h; owned, freed with free; with ranks the sum of the
+                                ranks' traces; NULL without --io-trace */
+    struct waits *waits;     /* owned; with ranks of rank 0's sessions; NULL: not polled */
+    char waits_note[240];    /* why they were not polled, although the user asked; "" */
+    struct kernel_waits *kernel_waits; /* trace/switches.h; owned, freed with free; NULL without
+                                          --waits=kernel */
+    struct server_limits server;       /* version "" when the server did not report it */
     struct connection_info connection;
     char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" where the database has only one */
     char removal[320]; /* how to undo the changes in the database; "" = nothing stays */
@@ -223,13 +272,19 @@ struct result {
     const struct expectations *expectations; /* judged; borrowed; NULL without --expect */
 };
 
-extern const char *const stop_reason_names[];
-extern const char *const verdict_names[]; /* "VALID", ... */
+extern const char *const stop_reason_names[]; /* NULL for STOP_NOT_YET */
+extern const char *const verdict_names[];     /* "VALID", ... */
 
 /* result_copy_part copies a rank's part out of the rank's result. result_add_part adds a part to
  * the result of all ranks. */
 void result_copy_part(const struct result *result, struct rank_result *part);
 void result_add_part(struct result *result, const struct rank_result *part);
+
+/* Returns how often the run was changed by hand; marks do not count. */
+size_t result_count_steered(const struct result *result);
+
+/* Adds a stage. When out of memory, the stage is missing. */
+void result_add_stage(struct result *result, const struct interval *stage);
 
 /* Returns whether every row was read back, which makes the number of lost rows certain. */
 bool result_is_read_back(const struct result *result);
@@ -255,6 +310,10 @@ struct judge_context {
     bool is_embedded;       /* the database runs in this process and shares its CPU time */
     bool is_local;          /* the server shares this machine's CPUs */
     double rate_rows_per_s; /* requested rate; transactions/s with a script; 0 = no rate */
+    /* rate_rows_per_s is the sum of rates that some transactions have; rated_done: how many of
+     * these were committed, or rolled back on purpose */
+    bool has_group_rates;
+    uint64_t rated_done;
     double arrivals_per_s;  /* random arrivals of batches or transactions; 0 = a fixed schedule */
     const char *out_folder; /* the folder of a rank's files is this name with .rankN added */
     bool has_script;
@@ -275,6 +334,14 @@ void result_judge(struct result *result, const struct judge_context *context);
  * the verification of each table. Returns false when out of memory; result_free frees what was
  * allocated. */
 bool result_allocate_tables(struct result *result, size_t hosts, size_t tables, bool has_script);
+
+/* Allocates empty sums for the metrics of the script. Returns false when out of memory. */
+bool result_allocate_metrics(struct result *result, const struct script *script);
+
+/* Allocates the results of `count` claims, in the state NONE and without the claims' texts.
+ * Replaces earlier results. When out of memory, invariant_count is 0,
+ * and lacks_invariants is set. */
+void result_allocate_invariants(struct result *result, size_t count);
 
 /* Joins the counts of all hosts for table number `table`, which the run changed by `least` to
  * `most` rows. Fills rows_before, rows_after and the state; when a host with rows of the run was

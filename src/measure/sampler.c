@@ -69,9 +69,19 @@ struct sampler {
     struct server_reading last_server;  /* last reading of the work with a known CPU time */
     struct io_reading work_end;         /* at the last answer; before that the latest reading */
     bool is_work_done;
-    bool has_begun;              /* the measuring thread has taken a turn */
-    int64_t next_interval_ns;    /* when the next interval is due */
-    int64_t next_sample_ns;      /* when the next sample is due */
+    bool has_begun;           /* the measuring thread has taken a turn */
+    int64_t next_interval_ns; /* when the next interval is due */
+    int64_t next_sample_ns;   /* when the next sample is due */
+    struct intervals stages;  /* the stages of the run; unused without stages */
+    int64_t go_ns;            /* as in sampler_begin_work; guarded by `lock` until the
+                                 measuring thread has the event */
+    struct stage_gauges {
+        unsigned stage;
+        uint64_t sessions_alive, sessions_working;
+    } gauges;                    /* gauges of the latest second that ended while sessions worked */
+    bool have_stages_ended;      /* the last stage was taken */
+    unsigned stage;              /* number of the current stage, from 1; 0: no stage has begun */
+    int64_t stage_end_ns;        /* when the current stage ends; INT64_MAX: with the run */
     struct sample peaks;         /* highest values of the gauges in the current sample */
     struct cpu_shares short_max; /* highest shares in samples that are too short for
                                     summary.max_cpu */
@@ -304,10 +314,9 @@ static int64_t machine_asleep_ns(void)
     return mono_clock_ns(CLOCK_BOOTTIME) - awake_ns;
 }
 
-/* Completes the summary after the last reading, when the measuring thread has ended. */
-static void summarise(struct sampler *sampler)
+void sampler_summarise(struct sampler *sampler, struct resource_summary *summary)
 {
-    struct resource_summary *const summary = &sampler->summary;
+    *summary = sampler->summary;
     if (summary->max_cpu.client < 0) { /* no sample was long enough */
         summary->max_cpu = sampler->short_max;
         summary->cpu_at_max = sampler->short_at_max;
@@ -406,6 +415,65 @@ static void begin_work(struct sampler *sampler, unsigned events)
     sampler->is_work_done = is_over;
 }
 
+static bool has_stages(const struct sampler *sampler)
+{
+    return sampler->config.stages != NULL && sampler->config.stages->count > 0 &&
+           sampler->go_ns > 0;
+}
+
+/* Moves to the stage at a moment. The last stage ends with the work, so that the stages add up to
+ * the run. */
+static void enter_stage(struct sampler *sampler, int64_t now_ns)
+{
+    const struct ramp *stages = sampler->config.stages;
+    do {
+        sampler->stage++;
+        sampler->stage_end_ns = sampler->go_ns + ramp_duration_ns(stages, sampler->stage);
+    } while (sampler->stage < stages->count && sampler->stage_end_ns <= now_ns);
+    if (sampler->stage == stages->count) {
+        sampler->stage_end_ns = INT64_MAX;
+    }
+}
+
+/* Ends the current stage if its time is over, or with the last answer, and fills turn->stage. */
+static void take_stage(struct sampler *sampler, struct sampler_turn *turn)
+{
+    const int64_t now_ns = mono_now_ns();
+    const int64_t warm_ns =
+        sampler->go_ns + sampler->config.warm_up_ns - sampler->config.run_start_ns;
+    const bool is_over = turn->is_last || sampler->is_work_done;
+    struct interval *stage = &turn->stage;
+    turn->has_stage = false;
+    if (!has_stages(sampler) || sampler->work_start_ns < 0 || sampler->have_stages_ended) {
+        return;
+    }
+    if (sampler->stage == 0) {
+        intervals_begin_at(&sampler->stages, sampler->go_ns);
+        enter_stage(sampler, sampler->go_ns);
+    }
+    if (!is_over && now_ns < sampler->stage_end_ns) {
+        return;
+    }
+    turn->has_stage = intervals_take(&sampler->stages, stage);
+    stage->is_stage = true;
+    stage->stage = sampler->stage;
+    stage->target = (uint64_t)sampler->config.stages->stages[sampler->stage - 1].target;
+    stage->rows_held = rows_held(sampler);
+    /* the counts of the warm-up are kept apart, so its time does not count either */
+    stage->start_ns = MAX(stage->start_ns, warm_ns);
+    turn->has_stage &= stage->start_ns < stage->end_ns;
+    if (is_over && sampler->gauges.stage == sampler->stage) {
+        /* the sessions have ended: those of the latest second are the stage's */
+        stage->sessions_alive = sampler->gauges.sessions_alive;
+        stage->sessions_working = sampler->gauges.sessions_working;
+    }
+    if (is_over) {
+        sampler->have_stages_ended = true;
+    } else {
+        enter_stage(sampler, now_ns);
+    }
+}
+
 static void end_work(struct sampler *sampler)
 {
     const int64_t before_ns = sampler->work.server.cpu_ns;
@@ -424,7 +492,8 @@ void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
     if (!sampler->has_begun) {
         begin_turns(sampler);
     }
-    const int64_t moment_ns = MIN(sampler->next_interval_ns, sampler->next_sample_ns);
+    const int64_t tick_ns = MIN(sampler->next_interval_ns, sampler->next_sample_ns);
+    const int64_t moment_ns = MIN(tick_ns, sampler->stage_end_ns);
     pthread_mutex_lock(&sampler->lock);
     while (sampler->events == 0 && mono_now_ns() < moment_ns) {
         nap(sampler, moment_ns);
@@ -442,6 +511,7 @@ void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
     if (turn->has_begun) {
         begin_work(sampler, events);
     }
+    take_stage(sampler, turn);
     const int64_t now_ns = mono_now_ns();
     const bool is_interval_due = turn->is_last || now_ns >= sampler->next_interval_ns;
     turn->is_sample_due = turn->is_last || now_ns >= sampler->next_sample_ns;
@@ -450,6 +520,11 @@ void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
     turn->work_start_ns = sampler->work_start_ns;
     if (turn->has_interval) {
         note_sessions(sampler);
+        turn->interval.stage = sampler->stage;
+        if (!turn->is_last && !sampler->is_work_done) {
+            sampler->gauges = (struct stage_gauges){sampler->stage, turn->interval.sessions_alive,
+                                                    turn->interval.sessions_working};
+        }
         turn->interval.rows_held =
             sampler->config.rows_before + turn->total->counters[RECORDER_ROWS_ACKNOWLEDGED];
     }
@@ -516,6 +591,7 @@ static void destroy(struct sampler *sampler)
         }
     }
     intervals_fini(&sampler->intervals);
+    intervals_fini(&sampler->stages);
     pthread_mutex_destroy(&sampler->lock);
     pthread_cond_destroy(&sampler->wake);
     free(sampler);
@@ -526,7 +602,7 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
     const char *stat_path = config->stat_path == NULL ? "/proc/stat" : config->stat_path;
     struct sampler *sampler = malloc(sizeof(*sampler));
     if (sampler == NULL) {
-        error_set(error, ERROR_MEMORY, ENOMEM, NULL, "out of memory for the sampler");
+        error_set(error, ERROR_MEMORY, ENOMEM, NULL, "out of memory for measuring CPU and memory");
         return NULL;
     }
     *sampler = (struct sampler){
@@ -537,6 +613,7 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
         .stat_file = open(stat_path, O_RDONLY | O_CLOEXEC),
         .schedstat = -1,
         .work_start_ns = -1,
+        .stage_end_ns = INT64_MAX,
         .first_server.cpu_ns = -1,
         .last_server.cpu_ns = -1,
         .peaks.server_memory_bytes = -1,
@@ -570,14 +647,27 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
         if (sampler->config.run_start_ns == 0) {
             sampler->config.run_start_ns = mono_now_ns();
         }
-        if (intervals_init(&sampler->intervals, config->recorder, sampler->config.run_start_ns)) {
+        const int64_t start_ns = sampler->config.run_start_ns;
+        if (intervals_init(&sampler->intervals, config->recorder, start_ns) &&
+            (config->stages == NULL || config->stages->count == 0 ||
+             intervals_init(&sampler->stages, config->recorder, start_ns))) {
             return sampler;
         }
     }
     destroy(sampler);
-    error_set(error, ERROR_MEMORY, ENOMEM, NULL, "the sampler cannot be started: %s",
-              strerror(ENOMEM));
+    error_set(error, ERROR_MEMORY, ENOMEM, NULL,
+              "append cannot begin to measure CPU and memory: %s", strerror(ENOMEM));
     return NULL;
+}
+
+void sampler_begin_work(struct sampler *sampler, int64_t go_ns)
+{
+    if (sampler != NULL) {
+        pthread_mutex_lock(&sampler->lock);
+        sampler->go_ns = go_ns;
+        pthread_mutex_unlock(&sampler->lock);
+        sampler_wake(sampler, SAMPLER_WORK_BEGUN);
+    }
 }
 
 void sampler_wake(struct sampler *sampler, enum sampler_event event)
@@ -601,8 +691,7 @@ void sampler_end(struct sampler *sampler, struct resource_summary *summary)
         summarise_nothing(summary);
         return;
     }
-    summarise(sampler);
-    *summary = sampler->summary;
+    sampler_summarise(sampler, summary);
     destroy(sampler);
 }
 

@@ -30,6 +30,7 @@
 #include <sys/types.h>
 
 #include "append/error.h"
+#include "base/ramp.h"
 #include "measure/io.h"
 #include "measure/recorder.h"
 
@@ -107,6 +108,9 @@ struct sampler_config {
     const char *directory;     /* as in struct io_place; borrowed */
     bool is_where_it_works;    /* as in struct io_place */
     uint64_t rows_before;      /* in the run's tables */
+    const struct ramp *stages; /* stages of the run, which begin with its work; borrowed; NULL or
+                                  without stages: none */
+    int64_t warm_up_ns;        /* time after the work has begun that is not counted */
     const char *stat_path;     /* NULL = /proc/stat */
 };
 
@@ -156,6 +160,10 @@ enum sampler_event {
 /* Wakes the measuring thread. Any thread may call it; takes NULL. */
 void sampler_wake(struct sampler *sampler, enum sampler_event event);
 
+/* Wakes the measuring thread with SAMPLER_WORK_BEGUN. The stages of the run begin at go_ns, the
+ * monotonic moment at which the gate opens. Takes NULL. */
+void sampler_begin_work(struct sampler *sampler, int64_t go_ns);
+
 /* The tasks of one turn of the measuring thread. */
 struct sampler_turn {
     bool has_begun;           /* the gate has opened since the previous turn */
@@ -164,15 +172,20 @@ struct sampler_turn {
     bool is_last;             /* after SAMPLER_STOP */
     int64_t work_start_ns;    /* when the gate opened, since the start of the run; -1 = not yet */
     struct interval interval; /* the interval that has just ended */
+    bool has_stage;           /* `stage` is filled */
+    struct interval stage;    /* the stage that has just ended */
     const struct recorder_snapshot *total; /* state after the latest interval; owned by the
                                               sampler */
 };
 
 /* Called by the measuring thread only, in a loop until the last turn. sampler_wait sleeps until an
- * interval or a sample is due, or until sampler_wake. sampler_read takes the sample of the turn; it
- * returns false if no time has passed since the previous one. */
+ * interval, a sample or the end of a stage is due, or until sampler_wake. sampler_read takes the
+ * sample of the turn; it returns false if no time has passed since the previous one. */
 void sampler_wait(struct sampler *sampler, struct sampler_turn *turn);
 bool sampler_read(struct sampler *sampler, struct sample *sample);
+
+/* Fills *summary with what is known so far. For the measuring thread. */
+void sampler_summarise(struct sampler *sampler, struct resource_summary *summary);
 
 /* Fills *summary and frees the sampler, after the measuring thread has ended. If the sampler is
  * NULL, all figures in *summary are unknown. */

@@ -150,7 +150,7 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
         buffer_fini(&text);
     }
     if (search.sockets.count == 0) {
-        /* the path may be written in another way than in /proc; most servers also listen on TCP */
+        /* the path may be written differently in /proc; most servers also listen on TCP */
         has_table |= procfs_read_listeners(proc, port, &search.sockets);
     }
     size_t others = 0;
@@ -471,7 +471,7 @@ struct server_process {
     bool is_attached;  /* there is a server to read */
     bool was_attached; /* there was a server to read at some time */
     unsigned restarts;
-    struct server_tree *trees; /* owned; the first gives the name; with a cgroup not attached */
+    struct server_tree *trees; /* owned; the first gives the name. Not attached with a cgroup */
     size_t tree_count;
     int64_t last_cpu_ns;          /* the highest CPU time that was reported */
     int64_t departed_cpu_ns;      /* CPU time of removed cgroups */
@@ -1097,8 +1097,8 @@ void server_process_read(struct server_process *server, int64_t interval_ns,
             }
         }
     } else if (server->is_attached && update(server)) {
-        /* 4 % of the interval in all, of this 1 to 2 % for memory, however long the walk took: the
-         * sampler must not use up the CPUs that it measures */
+        /* 4 % of the interval in all, of which 1 to 2 % are for memory, however long the walk took:
+         * the sampler must not use up the CPUs that it measures */
         const int64_t walk_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
         const int64_t percent_ns = interval_ns / 100;
         const int64_t budget_ns = MAX(MIN(4 * percent_ns - walk_ns, 2 * percent_ns), percent_ns);

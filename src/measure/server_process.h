@@ -44,7 +44,7 @@ pid_t server_process_pid(const struct server_process *server);
 int server_process_cgroup(const struct server_process *server);
 unsigned server_process_restarts(const struct server_process *server);
 
-/* Calls `report` for each process of the server that runs now, also after a restart. A root is a
+/* Calls `report` for each process of the server that runs now, even after a restart. A root is a
  * process from which the others descend. Does not read memory. A thread that walks has its own
  * struct server_process. */
 void server_process_walk(struct server_process *server,

@@ -26,9 +26,10 @@
  * append and kept sessions waiting for a CPU.
  *
  * With a script, transactions take the place of rows. A run is then also DEGRADED when
- * transactions failed or are in doubt, a check failed, its tables have too few or too many rows, or
- * the script's own code took over SCRIPT_PERCENT of the transactions' time; over half of that time
- * makes the run INVALID. Transactions still running at the end of the run do not count as failed.
+ * transactions failed or are in doubt, a check failed, its tables have too few or too many rows, an
+ * invariant is broken or was not checked, or the script's own code took over SCRIPT_PERCENT of the
+ * transactions' time; over half of that time makes the run INVALID. Transactions still running at
+ * the end of the run do not count as failed.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -451,7 +452,7 @@ static void judge_ranks(struct judge *judge, bool is_long)
         }
         result_add_problem(
             result, PROBLEM_RANK, rank->is_known ? EXIT_CODE_OK : EXIT_CODE_SHORT,
-            "rank %zu on machine %.60s was lost%s: the figures include its sessions and seconds up "
+            "rank %zu on machine %.60s was lost%s: the figures include what its sessions did up "
             "to its last report; its intervals.csv is in %.150s.rank%zu",
             i, rank->machine, judge->context->was_signalled ? " after a signal" : "",
             judge->context->out_folder, i);
@@ -581,6 +582,44 @@ static void judge_sessions(struct judge *judge, const char *why)
     }
 }
 
+/* Gives the reason when a claim of the script about its tables is broken. */
+static void judge_broken(struct judge *judge)
+{
+    const struct result *result = judge->result;
+    const struct invariant_result *first = NULL;
+    uint64_t count = 0;
+    for (size_t i = 0; i < result->invariant_count; i++) {
+        const bool is_broken = result->invariants[i].rows > 0;
+        first = is_broken && count == 0 ? &result->invariants[i] : first;
+        count += is_broken;
+    }
+    if (first != NULL) {
+        end_if(judge, true, WEIGHT_LOST, EXIT_CODE_SHORT, "",
+               "%s of %s invariants %s broken: %.120s (%s %s)", UNITS_COUNT(count),
+               UNITS_COUNT(result->invariant_count), units_plural(count, "is", "are"), first->claim,
+               UNITS_COUNT(first->rows), units_plural(first->rows, "row", "rows"));
+    }
+}
+
+/* Gives the reasons when a claim of the script about its tables could not be checked. */
+static void judge_unchecked(struct judge *judge, enum weight weight)
+{
+    const struct result *result = judge->result;
+    const bool was_interrupted = judge->context != NULL && judge->context->was_interrupted;
+    const char *why = result->lacks_invariants ? "out of memory" : "";
+    uint64_t count = result->lacks_invariants ? 1 : 0;
+    for (size_t i = 0; i < result->invariant_count; i++) {
+        const bool is_unchecked = result->invariants[i].state == VERIFICATION_FAILED;
+        why = is_unchecked && count == 0 ? result->invariants[i].reason : why;
+        count += is_unchecked;
+    }
+    DEGRADED_IF(judge, count > 0, "%s of %s invariants could not be checked: %.150s",
+                UNITS_COUNT(count), UNITS_COUNT(result->invariant_count), why);
+    exit_if(judge, count > 0, weight, was_interrupted ? EXIT_CODE_INTERRUPTED : EXIT_CODE_SHORT,
+            "%s of %s invariants could not be checked: %.200s", UNITS_COUNT(count),
+            UNITS_COUNT(result->invariant_count), why);
+}
+
 static void judge_transactions(struct judge *judge, const char *why)
 {
     const struct result *result = judge->result;
@@ -600,6 +639,7 @@ static void judge_transactions(struct judge *judge, const char *why)
     sum_tables(result, &lost, &surplus, &failure);
     end_if(judge, lost > 0, WEIGHT_LOST, EXIT_CODE_SHORT, "", "%s committed %s lost",
            UNITS_COUNT(lost), units_plural(lost, "row is", "rows are"));
+    judge_broken(judge);
     DEGRADED_IF(judge, result->stop_reason == STOP_SCRIPT, "the run stopped: error in the script");
     exit_if(judge, result->stop_reason == STOP_SCRIPT, WEIGHT_SCRIPT, EXIT_CODE_USAGE, "%s",
             script_error(&result->causes));
@@ -610,7 +650,7 @@ static void judge_transactions(struct judge *judge, const char *why)
            "%s of %s transactions %s in doubt", UNITS_COUNT(in_doubt), UNITS_COUNT(begun),
            units_plural(in_doubt, "is", "are"));
     DEGRADED_IF(judge, failed > 0,
-                "%s of %s transactions failed; %s of them left acknowledged writes",
+                "%s of %s transactions failed; %s of them left writes in the tables",
                 UNITS_COUNT(failed), UNITS_COUNT(begun),
                 UNITS_COUNT(counters[RECORDER_TRANSACTIONS_PARTIAL]));
     exit_if(judge, !is_excused, WEIGHT_INCOMPLETE, EXIT_CODE_SHORT,
@@ -623,6 +663,7 @@ static void judge_transactions(struct judge *judge, const char *why)
                 "a statement adds rows that the script does not declare",
                 UNITS_COUNT(surplus), units_plural(surplus, "row", "rows"));
     judge_unverified(judge, failure, "counted", " after the run");
+    judge_unchecked(judge, WEIGHT_UNVERIFIED);
     DEGRADED_IF(judge, counters[RECORDER_CHECKS_FAILED] > 0, "%s of %s checks failed",
                 UNITS_COUNT(counters[RECORDER_CHECKS_FAILED]),
                 UNITS_COUNT(counters[RECORDER_CHECKS]));
@@ -661,7 +702,8 @@ static void judge_short(struct judge *judge, const char *why)
     if (r->not_sent == 0 && result->batches.not_sent > 0) {
         snprintf(unsent, sizeof unsent, ", %s %s not sent", UNITS_COUNT(result->batches.not_sent),
                  units_plural(result->batches.not_sent, "batch", "batches"));
-    } else if (r->not_sent > 0 || result->stop_reason != STOP_DURATION) {
+    } else if (r->not_sent > 0 ||
+               (result->stop_reason != STOP_DURATION && result->stop_reason != STOP_CONTROL)) {
         snprintf(unsent, sizeof unsent, ", %s not sent", UNITS_COUNT(r->not_sent));
     }
     exit_if(judge, true, WEIGHT_SHORT, EXIT_CODE_SHORT,
@@ -727,11 +769,12 @@ static void judge_rows(struct judge *judge, const char *why)
                 "%s rejected %s in the table", UNITS_COUNT(v->rejected_arrived),
                 units_plural(v->rejected_arrived, "row is", "rows are"));
     DEGRADED_IF(judge, surplus > 0 && counters[RECORDER_BUSY_RETRIES] > 0,
-                "the table has %s more %s than were acknowledged: %s %s sent again because the "
-                "database was busy, and may be stored twice; or another writer was active",
+                "the table has %s more %s than were acknowledged: either rows of the %s %s that "
+                "append sent again, because the database was busy, are stored twice, or another "
+                "writer was active",
                 UNITS_COUNT(surplus), units_plural(surplus, "row", "rows"),
                 UNITS_COUNT(counters[RECORDER_BUSY_RETRIES]),
-                units_plural(counters[RECORDER_BUSY_RETRIES], "batch was", "batches were"));
+                units_plural(counters[RECORDER_BUSY_RETRIES], "batch", "batches"));
     DEGRADED_IF(
         judge, surplus > 0,
         "the table has %s more %s than this run can have written: another writer was active",
@@ -845,9 +888,10 @@ void result_judge(struct result *result, const struct judge_context *context)
     struct judge judge = judge_begin(result, context);
     result->rate_achieved_percent = -1;
     if (context->rate_rows_per_s > 0 && context->has_script && result->measured_ns >= SHORTEST_NS) {
-        result->rate_achieved_percent = 100 * (double)transactions_done(result->totals.counters) /
-                                        ((double)result->measured_ns / 1e9) /
-                                        context->rate_rows_per_s;
+        const uint64_t done = context->has_group_rates ? context->rated_done
+                                                       : transactions_done(result->totals.counters);
+        result->rate_achieved_percent =
+            100 * (double)done / ((double)result->measured_ns / 1e9) / context->rate_rows_per_s;
     } else if (context->rate_rows_per_s > 0 && !context->has_script &&
                result->append_ns >= SHORTEST_NS) {
         result->rate_achieved_percent = 100 * (double)result->rows.acknowledged /
@@ -863,10 +907,16 @@ void result_judge(struct result *result, const struct judge_context *context)
     }
     judge_run(&judge);
     result_set_exit(result);
-    const size_t used = strlen(result->verdict_reason);
+    size_t used = strlen(result->verdict_reason);
     if (context->traced != NULL) {
         snprintf(result->verdict_reason + used, sizeof result->verdict_reason - used,
                  "; I/O was traced (%s)", context->traced);
+    }
+    const size_t steered = result_count_steered(result);
+    used = strlen(result->verdict_reason);
+    if (steered > 0) {
+        snprintf(result->verdict_reason + used, sizeof result->verdict_reason - used,
+                 "; steered: %zu %s", steered, units_plural(steered, "change", "changes"));
     }
 }
 
@@ -900,6 +950,7 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
     SEARCH_IF(v->lost_at_most > 0 && !v->is_shrunk, EXIT_CODE_SHORT, "%s acknowledged %s lost",
               result_describe_lost(result, text),
               units_plural(result_lost_at_most(result), "row is", "rows are"));
+    judge_broken(&judge);
     SEARCH_IF(has_stood_still(result, text), EXIT_CODE_INVALID, "%s", text);
     /* for the next two reasons: no level held */
     SEARCH_IF(search->held == 0 && failure == NULL,
@@ -914,6 +965,7 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
               "the rows were not counted after the search: %.150s", v->reason);
     SEARCH_IF(v->is_shrunk, EXIT_CODE_SHORT,
               "the table has fewer rows than before the search: another client deleted rows");
+    judge_unchecked(&judge, WEIGHT_SHORT);
     SEARCH_IF(search->end == SEARCH_GONE || search->end == SEARCH_STUCK, end_code,
               "%s %s held, then %s", held, sessions_were,
               search->end == SEARCH_GONE ? "the server was gone"

@@ -15,7 +15,8 @@ enum {
     PATH_SHOWN_BYTES = 80
 };
 
-/* Files of options that are being read, for a command line that was read before. */
+/* The reading of option files (--options) that a command line names. The command line itself has
+ * been read before. */
 struct reading {
     struct plan *plan;
     const struct command_form *form;
@@ -176,7 +177,7 @@ static enum exit_code take_line(struct reading *reading, char *line, const char 
     }
     if (length == strlen("include") && strncmp(line, "include", length) == 0) {
         if (*value == '=') {
-            return usage_refuse(error, "'include' takes no =: write include FILE");
+            return usage_refuse(error, "'include' is written without '=': include FILE");
         }
         return include(reading, value, path, depth, error);
     }
@@ -425,8 +426,8 @@ enum exit_code command_line_print(const struct plan *plan, FILE *stream, struct 
     if (is_wrong) {
         return usage_refuse(
             error,
-            "the value of '%s' has a line break, or a blank at an end, which a file "
-            "of options cannot hold",
+            "the value of '%s' has a line break, or begins or ends with a blank: a file of "
+            "options cannot hold it, give it on the command line",
             wrong);
     }
     bool has_sessions = false;

@@ -7,8 +7,8 @@
  * skipped. Options that another command takes are also skipped, so that one file serves prepare,
  * run and cleanup.
  *
- * What the command line has wins: an option or operand that it has replaces that of the files, but
- * options that may be given several times are added to those of the files. When a file has
+ * The command line takes precedence: an option or operand there replaces the same one of the files,
+ * but options that may be given several times are added to those of the files. When a file has
  * SESSIONS, a single operand of the command line must be a target in full: a number may also be
  * meant as SESSIONS.
  */

@@ -34,6 +34,7 @@ enum {
 #define DIGITS_OF(number) #number
 
 #define FORM_OF_DURATION "append SESSIONS [RECORDS] [TARGET] --duration T"
+#define FORM_OF_STAGES "append [TARGET] --stage T:N,..."
 #define FORM_OF_SCRIPT "append SESSIONS [RECORDS] [TARGET] --workload NAME"
 
 static const char *const read_words[] = {"count", "none", "query", NULL};
@@ -41,9 +42,11 @@ static const char *const data_words[] = {"varied", "constant", NULL};
 static const char *const arrival_words[] = {"fixed", "poisson", NULL};
 static const char *const drop_words[] = {"continue", "stop", "reconnect", NULL};
 static const char *const host_words[] = {"spread", "first", "random", NULL};
+static const char *const disk_words[] = {"ext4", "xfs", NULL};
 static const char *const axis_words[] = {"time", "rows", NULL};
 static const char *const verify_words[] = {"count", "rows", NULL};
 const char *const io_trace_words[] = {"off", "full", "requests", "try", NULL};
+const char *const wait_mode_words[] = {"off", "on", "sql", "kernel", "try", NULL};
 static const char *const prepared_words[] = {"yes", "no", NULL};
 
 /* Refuses a value: "--option 'value' is not <right>". */
@@ -208,7 +211,7 @@ static enum exit_code store_password(const struct option_entry *entry, struct pl
                length < sizeof plan->password - 1) {
             plan->password[length++] = (char)byte;
         }
-        number = ferror(file) ? errno : 0; /* fopen opens a folder, too, but reading it fails */
+        number = ferror(file) ? errno : 0; /* fopen also opens a folder, but reading it fails */
         fclose(file);
     }
     const bool is_whole = byte == EOF || byte == '\n';
@@ -329,6 +332,24 @@ static enum exit_code store_max_failed(const struct option_entry *entry, struct 
                : refuse(entry, value, "a number of transactions or a share of 1% to 100%", error);
 }
 
+/* Adds stages of sessions or of the rate. The stages say how long the run lasts, and those of
+ * sessions how many sessions there are. */
+static enum exit_code store_stages(const struct option_entry *entry, struct plan *plan,
+                                   const char *value, struct error *error)
+{
+    const bool is_rate = entry->offset == offsetof(struct plan, rate_stage_texts);
+    struct ramp *ramp = is_rate ? &plan->rate : &plan->stages;
+    char wrong[RAMP_TEXT_BYTES];
+    if (!ramp_add(ramp, value, entry->max, wrong)) {
+        return usage_refuse(error, "--%s: %s: write DURATION:TARGET,... with targets up to %s (%s)",
+                            entry->name, wrong, UNITS_COUNT(entry->max),
+                            is_rate ? "10s:1k,1m:5k" : "30s:50,1m:50,30s:0");
+    }
+    plan->duration_ns = ramp_duration_ns(ramp, ramp->count);
+    plan->sessions = is_rate ? plan->sessions : (unsigned)ramp_highest(ramp);
+    return store_by_type(entry, plan, value, error);
+}
+
 static enum exit_code store_tries(const struct option_entry *entry, struct plan *plan,
                                   const char *value, struct error *error)
 {
@@ -363,7 +384,13 @@ static enum exit_code store_io_trace(const struct option_entry *entry, struct pl
     return store_by_type(entry, plan, value == NULL ? io_trace_words[IO_TRACE_FULL] : value, error);
 }
 
-/* Stores --recreate. Without names only tables that append made are dropped. */
+static enum exit_code store_waits(const struct option_entry *entry, struct plan *plan,
+                                  const char *value, struct error *error)
+{
+    return store_by_type(entry, plan, value == NULL ? wait_mode_words[WAITS_ON] : value, error);
+}
+
+/* Stores --recreate. Without names, only tables that append made are dropped. */
 static enum exit_code store_recreate(const struct option_entry *entry, struct plan *plan,
                                      const char *value, struct error *error)
 {
@@ -388,15 +415,38 @@ static enum exit_code store_server_pid(const struct option_entry *entry, struct 
     return store_by_type(entry, plan, length < sizeof number ? number : value, error);
 }
 
+/* Reads a number without a sign and an exponent, which strtod alone would accept. Returns the end
+ * of the number; NULL if the text begins with something else. */
+static const char *parse_decimal(const char *text, double *number)
+{
+    const size_t length = strspn(text, "0123456789.");
+    char *end = NULL;
+    *number = strtod(text, &end);
+    return text[0] >= '0' && text[0] <= '9' && end == text + length ? end : NULL;
+}
+
+/* Stores a share of the transactions: all without a value. */
+static enum exit_code store_log_transactions(const struct option_entry *entry, struct plan *plan,
+                                             const char *value, struct error *error)
+{
+    const char *given = value == NULL ? "1" : value;
+    double number = 0;
+    const char *end = parse_decimal(given, &number);
+    const bool is_percent = end != NULL && strcmp(end, "%") == 0;
+    plan->log_share = is_percent ? number / 100 : number;
+    if (end == NULL || (!is_percent && end[0] != '\0') || !(plan->log_share > 0) ||
+        plan->log_share > 1) {
+        return refuse(entry, given, "a share above 0 and up to 1 (0.01 or 1%)", error);
+    }
+    return store_by_type(entry, plan, given, error);
+}
+
 static enum exit_code store_threshold(const struct option_entry *entry, struct plan *plan,
                                       const char *value, struct error *error)
 {
-    /* accept only digits and a point: strtod alone would also accept signs, "1e1" and "inf" */
-    const size_t length = strspn(value, "0123456789.");
-    char *end = NULL;
-    const double percent = strtod(value, &end);
-    const bool is_number = value[0] >= '0' && value[0] <= '9' && end == value + length;
-    if (!is_number || (strcmp(end, "") != 0 && strcmp(end, "%") != 0) || !(percent > 0) ||
+    double percent = 0;
+    const char *end = parse_decimal(value, &percent);
+    if (end == NULL || (strcmp(end, "") != 0 && strcmp(end, "%") != 0) || !(percent > 0) ||
         !(percent < 100)) {
         return refuse(entry, value, "a share above 0 and below 100 % (5%)", error);
     }
@@ -444,20 +494,34 @@ static enum exit_code store_container(const struct option_entry *entry, struct p
     return EXIT_CODE_OK;
 }
 
-/* Stores PORT, HOST:PORT or [ADDRESS]:PORT. The host is the loopback address unless the value names
- * one. */
+/* Reads PORT, HOST:PORT or [ADDRESS]:PORT. The host is the loopback address unless the value names
+ * one. Returns false if the value has another form. */
+static bool read_place(const char *value, char host[PLAN_HOST_BYTES], uint16_t *port)
+{
+    const char *name;
+    size_t length;
+    if (!url_parse_place(value, &name, &length, port) || *port == 0 || length >= PLAN_HOST_BYTES) {
+        return false;
+    }
+    snprintf(host, PLAN_HOST_BYTES, "%.*s", (int)(length > 0 ? length : strlen("127.0.0.1")),
+             length > 0 ? name : "127.0.0.1");
+    return true;
+}
+
 static enum exit_code store_metrics(const struct option_entry *entry, struct plan *plan,
                                     const char *value, struct error *error)
 {
-    const char *host;
-    size_t length;
-    if (!url_parse_place(value, &host, &length, &plan->metrics_port) || plan->metrics_port == 0 ||
-        length >= sizeof plan->metrics_host) {
-        return refuse(entry, value, "PORT or HOST:PORT (9464, 0.0.0.0:9464, [::1]:9464)", error);
-    }
-    snprintf(plan->metrics_host, sizeof plan->metrics_host, "%.*s",
-             (int)(length > 0 ? length : strlen("127.0.0.1")), length > 0 ? host : "127.0.0.1");
-    return store_by_type(entry, plan, value, error);
+    return read_place(value, plan->metrics_host, &plan->metrics_port)
+               ? store_by_type(entry, plan, value, error)
+               : refuse(entry, value, "PORT or HOST:PORT (9464, 0.0.0.0:9464, [::1]:9464)", error);
+}
+
+static enum exit_code store_live(const struct option_entry *entry, struct plan *plan,
+                                 const char *value, struct error *error)
+{
+    return read_place(value, plan->live_host, &plan->live_port)
+               ? store_by_type(entry, plan, value, error)
+               : refuse(entry, value, "PORT or HOST:PORT (8080, 0.0.0.0:8080, [::1]:8080)", error);
 }
 
 static enum exit_code store_mark(const struct option_entry *entry, struct plan *plan,
@@ -510,12 +574,16 @@ enum {
     SWEEP = COMMAND_SWEEP,
     REPORT = COMMAND_REPORT,
     COMPARE = COMMAND_COMPARE,
+    CONTROL = COMMAND_CONTROL,
     PREPARE = COMMAND_PREPARE,
     CLEANUP = COMMAND_CLEANUP,
     LOAD = COMMAND_RUN | COMMAND_FIND_MAX,
-    TABLES = LOAD | PREPARE | CLEANUP,
+    DRY_RUN = COMMAND_DRY_RUN,
+    CERTIFY = COMMAND_CERTIFY,
+    TABLES = LOAD | PREPARE | CLEANUP | DRY_RUN,
     MEASURE = LOAD | CHECK,
     ALL = COMMANDS_ALL,
+    SCRIPTS = ALL & ~CERTIFY,
 };
 
 const struct option_entry option_table[] = {
@@ -537,8 +605,8 @@ const struct option_entry option_table[] = {
      COUNT(sweep.repeat, SWEEP_LIST_MAX), .default_number = 1, OF(SWEEP)},
     {SWEEP, "keep-rows", NULL, "append to the rows of earlier runs", FLAG(sweep.is_keeping_rows),
      OF(SWEEP),
-     .details = "Without it a table that exists before the sweep is refused unless `--recreate` "
-                "is given.",
+     .details = "Without the option, a table that exists before the sweep is refused unless "
+                "`--recreate` is given.",
      .page = "sweep.md#which-rows-a-run-finds"},
     {SWEEP, "resume", "DIR", "resume the interrupted sweep in DIR", TEXT(sweep.resume), OF(CALL),
      .details =
@@ -549,12 +617,47 @@ const struct option_entry option_table[] = {
     {SWEEP, "retry-failed", NULL, "with --resume: also rerun failed runs",
      FLAG(sweep.is_retrying_failed), OF(CALL)},
 
+    {CERTIFY, "server", "postgresql|mariadb|sqlite", "make, break and remove a server of append's",
+     TEXT(certify.server), .key = "server", .group = "The certificate",
+     .details = "Takes the place of TARGET. The server runs below `$TMPDIR` or `/tmp`, as another "
+                "user, and needs "
+                "its package. With faults of power it is on a disk image of 3 GiB in the folder of "
+                "the run, which needs root."},
+    {CERTIFY, "server-option", "NAME=VALUE", "setting of that server", TEXTS(certify.options),
+     .key = "server_option",
+     .details =
+         "NAME is as on the server's command line: `fsync=off`, "
+         "`innodb-flush-log-at-trx-commit=2`; for SQLite a pragma, `synchronous=off`. Can be "
+         "given several times."},
+    {CERTIFY, "faults", "KIND:N,...", "what is done to the server, and how often",
+     TEXT(certify.faults), .default_text = "10 in all", .key = "faults",
+     .details =
+         "The default is `kill:5,power:5` for a server of append's own if append runs as root, and "
+         "`kill:10` otherwise. The kinds are `kill` (SIGKILL of all processes), `power` (what the "
+         "file system had not yet written is gone), `stop` (SIGSTOP for 1 to 5 s), `restart` (in "
+         "good order) and `network` (all connections cut).",
+     .page = "certify.md#faults"},
+    {CERTIFY, "server-start", "COMMAND", "shell command that starts your server",
+     TEXT(certify.start), .key = "server_start",
+     .details = "With TARGET: needed for `kill`, `power` and `restart`."},
+    {CERTIFY, "yes", NULL, "with TARGET: break this server, I mean it", FLAG(certify.is_confirmed)},
+    {CERTIFY, "prove", NULL, "first show that an unsafe setting is found out",
+     FLAG(certify.is_proven), .key = "prove",
+     .details = "append strikes up to 5 times with a setting that must lose rows. If none is "
+                "lost, the certificate is worth nothing, and the exit code is 6."},
+    {CERTIFY, "keep-going", NULL, "go on after the first finding", FLAG(certify.is_keeping_on),
+     .key = "keep_going"},
+    {CERTIFY, "file-system", "ext4|xfs", "file system of the disk image",
+     CHOICE(certify.disk, disk_words), .key = "file_system"},
+
     {ALL, "adapter", "NAME", "adapter of the server on the port", TEXT(adapter_name),
      .default_text = "detected", .group = "Connection",
      .details = "Needed only where append does not recognise the server."},
     {ALL, "adapter-folder", "DIR", "folder of NAME.so, an adapter that is not built in",
      TEXT(adapter_folder), .key = "adapter_folder",
-     .details = "The default is `lib/append/adapters` of the installation.", .page = "adapters.md"},
+     .details = "append looks there first, then in `adapters` beside the program, then in "
+                "`lib/append/adapters` of the installation.",
+     .page = "adapters.md"},
     {ALL, "host", "NAME", "server's host, or folder of its Unix socket", TEXT(target.host),
      .key = "target.host", OF_SERVER, .letter = 'h',
      .details = "The default is 127.0.0.1 when only a port is given."},
@@ -566,9 +669,9 @@ const struct option_entry option_table[] = {
      .store = store_password, OF(PLACE),
      .details = "FILE may be a pipe, as in `--password-file <(pass show db)`."},
     {ALL, "database", "NAME", "database to connect to", TEXT(target.database),
-     .default_text = "set by the adapter", .key = "target.database", OF_SERVER, .letter = 'd',
-     .details = "The default is the client library's; with MariaDB, MySQL and InfluxDB it is "
-                "`append`, with ArangoDB `_system`."},
+     .default_text = "the adapter's", .key = "target.database", OF_SERVER, .letter = 'd',
+     .details = "The adapter's default is `append` for MariaDB, MySQL and InfluxDB, and `_system` "
+                "for ArangoDB. For other databases the client library or the server chooses."},
     {TABLES, "schema", "NAME", "schema of the table", TEXT(target.schema),
      .default_text = "user's search path", SHOWN("target.schema", "Schema"), OF_SERVER},
     {ALL, "client-lib", "FILE|DIR", "machbase: client library", TEXT(target.client_lib),
@@ -585,31 +688,32 @@ const struct option_entry option_table[] = {
                 "seconds."},
     {TABLES, "wait", "T", "wait up to T for a server that is starting or full",
      TIME(wait_ns, 0, DAY_NS), .key = "target.wait_s", .shows_zero = true,
-     .details = "append retries the connect during T. Without the option it does not wait."},
+     .details = "append retries the connect during T. Without the option, it does not wait."},
 
     {ALL & ~(unsigned)(REPORT | COMPARE), "options", "FILE", "read options from a file",
      TEXTS(options), OF(CALL), .group = "Work",
-     .details = "Lines are `NAME = VALUE`. What the command line has wins.",
+     .details = "Lines are `NAME = VALUE`. The command line takes precedence.",
      .page = "options.md#files-of-options"},
     {RUN_ALONE | SEARCH | SWEEP | PREPARE, "print-options", NULL,
      "print a file with these options, and end", FLAG(is_print_options), OF(CALL)},
-    {RUN_ALONE | CHECK | PREPARE, "sessions", "N", "sessions, in place of the operand",
+    {RUN_ALONE | CHECK | PREPARE | CERTIFY, "sessions", "N", "sessions, in place of the operand",
      SESSIONS(sessions), SHOWN("sessions", "Sessions"), .letter = 'c'},
     {LOAD, "table", "NAME", "table to append to", TEXT(table_name),
      .default_text = PLAN_DEFAULT_TABLE, .key = "table", WITHOUT_SCRIPT},
     {LOAD, "schema-file", "FILE", "SQL that creates the table when it is missing",
      TEXT(schema_file), .key = "schema_file", WITH_OWN_ROWS,
      .details = "The definition of " PLAN_DEFAULT_TABLE " is built in."},
-    {LOAD, "engine", "NAME", "mariadb, clickhouse: engine of tables append creates", TEXT(engine),
-     .key = "engine", WITH_OWN_ROWS,
+    {LOAD | CERTIFY, "engine", "NAME", "mariadb, clickhouse: engine of append's new tables",
+     TEXT(engine), .key = "engine", WITH_OWN_ROWS,
      .details =
          "A table that exists must have this engine. For ClickHouse, NAME can contain the clauses "
          "of the engine: `'MergeTree() ORDER BY n3'`. The default is the server's; for ClickHouse "
          "it is `MergeTree() ORDER BY (n1, n2, n3)`."},
-    {LOAD | PREPARE, "recreate", "[=NAME,...]", "drop and recreate append's table; NAME: any table",
-     FLAG(is_recreate), .store = store_recreate, OF(SWEEP), .key = "is_recreate",
-     .details = "append drops only tables that it made, which a mark on the table shows. The "
-                "tables NAME,... are dropped whoever made them.",
+    {LOAD | PREPARE | CERTIFY, "recreate", "[=NAME,...]",
+     "drop and recreate append's table; NAME: any table", FLAG(is_recreate),
+     .store = store_recreate, OF(SWEEP), .key = "is_recreate",
+     .details = "Without NAME, append drops only tables that it made; a mark on the table shows "
+                "this. The tables NAME,... are dropped, whoever made them.",
      .page = "databases/README.md#what-append-removes"},
     {CLEANUP, "drop", "NAME,...", "also drop these tables, whoever made them", TEXT(recreate_names),
      .page = "databases/README.md#what-append-removes"},
@@ -636,29 +740,47 @@ const struct option_entry option_table[] = {
                 "values by its type."},
     {LOAD, "skip-columns", "A,B", "columns left to their defaults, or NULL", TEXT(skip_columns),
      .store = store_columns, SHOWN("skip_columns", "Columns left out"), WITH_OWN_ROWS},
-    {LOAD | PREPARE, "seed", "N", "repeat the rows of an earlier run", OTHER(seed),
-     .store = store_seed, .default_text = "a new seed", SHOWN("seed", "Seed")},
+    {LOAD | PREPARE | DRY_RUN | CERTIFY, "seed", "N", "repeat the rows of an earlier run",
+     OTHER(seed), .store = store_seed, .default_text = "a new seed", SHOWN("seed", "Seed")},
     {RUN, "rate", "N", "open-loop rate: rows/s, or a script's transactions/s",
      COUNT(rate_rows_per_s, 1000000000), SHOWN("rate_rows_per_s", "Rate, rows/s"),
      .details = "The rate is that of all sessions together, on a fixed schedule. Without the "
-                "option sessions append as fast as they can."},
+                "option, sessions append as fast as they can."},
     {RUN, "arrivals", "fixed|poisson", "with --rate: evenly spaced, or random",
      CHOICE(arrival_mode, arrival_words), SHOWN("arrivals", "Arrivals"),
      .details = "With `poisson` the gaps between batches or transactions are exponentially "
                 "distributed, as when many users act independently of each other."},
+    {RUN_ALONE, "stage", "T:N,...", "ramps of sessions: '30s:50,1m:50,30s:0'", TEXTS(stage_texts),
+     .max = PLAN_SESSIONS_MAX, .store = store_stages, SHOWN("stage", "Stages of sessions"),
+     .details = "Within the time T the sessions at work rise or fall evenly to N, beginning with "
+                "0. The option takes the place of SESSIONS and of the duration. All sessions "
+                "connect before the run; a session that a stage does not need waits. Can be given "
+                "several times.",
+     .page = "options.md#stages"},
+    {RUN_ALONE, "stage-disconnect", NULL, "with --stage: waiting sessions have no connection",
+     FLAG(is_stage_disconnect), SHOWN("stage_disconnect", "Waiting sessions disconnect"),
+     .details = "The session connects again when a stage needs it."},
+    {RUN_ALONE, "rate-stage", "T:N,...", "ramps of the rate: '10s:1k,1m:5k'",
+     TEXTS(rate_stage_texts), .max = 1000000000, .store = store_stages,
+     SHOWN("rate_stage", "Stages of the rate"),
+     .details = "Like `--rate`, but within the time T the rate rises or falls evenly to N, "
+                "beginning with 0. The option takes the place of the duration. Can be given "
+                "several times.",
+     .page = "options.md#stages"},
     {RUN, "duration", "T", "end the run after T, with or without RECORDS",
      TIME(duration_ns, 0, 30 * DAY_NS), SHOWN("duration_s", "Duration, s"), .letter = 'T',
      .details = "With RECORDS the run ends when the rows are in, or after T."},
     {MEASURE | PREPARE, "stack-size", "BYTES", "stack of a session's thread",
      BYTES(stack_bytes, 1 << 30), .default_text = "set by the adapter", .key = "stack_bytes"},
 
-    {ALL, "workload", "NAME|FILE", "run a script: oltp, tpcb, ...; see append help", TEXT(workload),
-     SHOWN("workload", "Workload"), .group = "Scripted workloads",
+    {SCRIPTS, "workload", "NAME|FILE", "run a script: oltp, tpcb, ...; see append help",
+     TEXT(workload), SHOWN("workload", "Workload"), .group = "Scripted workloads",
      .details = "NAME is a script that is built in: `append help NAME` describes it. FILE has a "
                 "`/` in its name or ends in `.lua`.",
      .page = "workloads.md"},
-    {ALL, "set", "NAME=VALUE,...", "parameters of the script; see append help NAME", TEXTS(sets),
-     SHOWN("set", "Parameters set"), WITH_SCRIPT, .details = "Can be given several times."},
+    {SCRIPTS, "set", "NAME=VALUE,...", "parameters of the script; see append help NAME",
+     TEXTS(sets), SHOWN("set", "Parameters set"), WITH_SCRIPT,
+     .details = "Can be given several times."},
     {RUN, "transactions", "N", "end after N transactions of all sessions",
      COUNT(transactions, PLAN_RECORDS_MAX), SHOWN("transactions", "Transactions, at most"),
      WITH_SCRIPT},
@@ -670,7 +792,7 @@ const struct option_entry option_table[] = {
     {RUN, "late", "T", "with --rate: skip transactions more than T late", TIME(late_ns, 0, DAY_NS),
      SHOWN("late_s", "Skipped when late by, s"), WITH_SCRIPT,
      .details = "A transaction that begins more than T after its due time is skipped and counted. "
-                "Without the option every transaction begins."},
+                "Without the option, every transaction begins."},
     {RUN, "max-failed", "N|P%", "transactions that may fail without exit code 1", OTHER(max_failed),
      .max = PLAN_RECORDS_MAX, .store = store_max_failed, .default_text = "0",
      SHOWN("max_failed", "Transactions that may fail"), WITH_SCRIPT,
@@ -680,7 +802,7 @@ const struct option_entry option_table[] = {
 
     {RUN, "no-check", NULL, "run even if a limit is certain to be hit", FLAG(is_unchecked),
      SHOWN("no_check", "No check of limits"), .group = "Limits and faults",
-     .details = "Without it append refuses the run.", .page = "limits.md"},
+     .details = "Without the option, append refuses the run.", .page = "limits.md"},
     {RUN, "min-sessions", "N|N%", "sessions that must be up for the run to go on",
      SESSIONS(min_sessions), .store = store_min_sessions, .default_text = "1",
      SHOWN("min_sessions", "Sessions required"),
@@ -689,8 +811,8 @@ const struct option_entry option_table[] = {
      CHOICE(drop_policy, drop_words), .store = store_on_drop, SHOWN("on_drop", "On drop"),
      .details = "`continue`: the session ends alone. `stop`: the run ends. `reconnect`: the "
                 "session connects again, and gives up after " DIGITS(
-                    RECONNECT_TRIES) " failed "
-                                     "connects in a row; `reconnect:TRIES` sets another number.",
+                    RECONNECT_TRIES) " tries in a row; "
+                                     "`reconnect:TRIES` sets another number.",
      .page = "faults.md"},
     {LOAD, "host-policy", "spread|first|random", "first host of each session",
      CHOICE(host_policy, host_words), SHOWN("host_policy", "Host policy"),
@@ -699,8 +821,10 @@ const struct option_entry option_table[] = {
      .page = "databases/README.md#several-hosts"},
     {RUN, "timeout", "T", "cut off a call that takes longer", TIME(timeout_ns, 100 * MS, DAY_NS),
      .default_text = "no limit", SHOWN("timeout_s", "Timeout of a call, s"),
-     .details = "A call is an append, a read, a script's statement (also BEGIN and COMMIT) or a "
-                "verification. The connection then counts as lost, and `--on-drop` applies.",
+     .details =
+         "When a call takes longer, its connection counts as lost, and `--on-drop` applies. A "
+         "call is an append, a read, a script's statement (also BEGIN and COMMIT) or a "
+         "verification.",
      .page = "faults.md#a-time-limit-for-calls"},
     {RUN, "verify", "count|rows", "check rows by count(*), or also row by row",
      CHOICE(verify_mode, verify_words), SHOWN("verify", "Verified"),
@@ -734,13 +858,13 @@ const struct option_entry option_table[] = {
     {RUN, "expect", "BOUNDS", "exit 5 unless met: 'throughput>=50k, lost==0'", TEXTS(expected),
      .key = "expect", .group = "Expectations", .details = "Can be given several times.",
      .page = "ci.md#expectations"},
-    {RUN, "stop-when", "BOUNDS", "end the run early, exit 5: 'append.p99>1s for 10s'",
+    {RUN, "stop-when", "BOUNDS", "end early, exit 5, if met: 'append.p99>1s for 10s'",
      TEXTS(stop_when), SHOWN("stop_when", "Stop when"),
      .details = "BOUNDS are on columns of `intervals.csv`, and are checked every second after the "
                 "warm-up. `for T`: only when the bound has held for T. Can be given several times.",
      .page = "ci.md#ending-a-run-early"},
-    {RUN_ALONE, "junit", "FILE", "write outcome and expectations as JUnit XML", TEXT(junit),
-     OF(CALL), .key = "junit", .details = "An existing FILE is replaced."},
+    {RUN_ALONE | CERTIFY, "junit", "FILE", "write outcome and expectations as JUnit XML",
+     TEXT(junit), OF(CALL), .key = "junit", .details = "An existing FILE is replaced."},
     {RUN_ALONE, "ycsb-out", "FILE", "write the figures as YCSB prints them", TEXT(ycsb), OF(CALL),
      .key = "ycsb_out", WITH_SCRIPT, .details = "An existing FILE is replaced.",
      .page = "workloads-reference.md#ycsb"},
@@ -764,17 +888,35 @@ const struct option_entry option_table[] = {
      SHOWN("sample_interval_s", "Sample interval, s")},
     {SEARCH, "sample-interval", "T", "time between samples",
      TIME(sample_interval_ns, 100 * MS, DAY_NS), .default_text = "1s, at most half of --hold"},
+    {RUN, "log-transactions", "[=SHARE]", "write each transaction to transactions.csv",
+     TEXT(log_transactions), .store = store_log_transactions,
+     SHOWN("log_transactions", "Transactions logged"),
+     .details = "SHARE, such as `1%` or `0.01`, writes that share of the transactions; the seed "
+                "chooses them. Without a script, each batch and each read is written.",
+     .page = "results.md#each-transaction"},
+    {RUN | SEARCH, "waits", "[=on|sql|kernel|try]", "find what the sessions wait for at the server",
+     CHOICE(waits, wait_mode_words), .store = store_waits, SHOWN("waits", "Waits"),
+     .details =
+         "One more connection asks the server again and again what the run's sessions wait for: "
+         "its log, locks, data files, the client. The report says what the time of appends, reads "
+         "and commits went into. `sql` also shows the statements of sessions that block others, "
+         "which may contain data. `kernel` asks no database, but the kernel of this machine: how "
+         "long the threads of any local server used a CPU, waited for one, for the disk, for each "
+         "other or for the client. `kernel` needs root, or CAP_BPF and CAP_PERFMON. `try` polls if "
+         "the database shows waits, else asks the kernel if this machine allows it, else runs "
+         "without.",
+     .page = "why.md"},
     {RUN | CHECK, "io-trace", "[=full|requests|try]", "trace each I/O of the server, by layer",
      CHOICE(io_trace, io_trace_words), .store = store_io_trace, SHOWN("io_trace", "I/O trace"),
      .details =
-         "`full`, also without a value, traces each read, write and fsync of the server's "
+         "`full`, or no value, traces each read, write and fsync of the server's "
          "processes and the "
          "requests to the disk: the time in the file system, in the queue and at the device. "
          "`requests` traces the requests alone, which costs less. `try` traces in full if this "
          "machine allows tracing, else runs without. Tracing needs root, or CAP_BPF and "
          "CAP_PERFMON.",
      .page = "io.md"},
-    {MEASURE, "server-pid", "PID[!]", "server's process; with !: unchecked",
+    {MEASURE | CERTIFY, "server-pid", "PID[!]", "server's process; with !: unchecked",
      COUNT(server_pid, INT32_MAX), .store = store_server_pid, .default_text = "found by port",
      OF(PLACE), .key = "server_pid", OF_SERVER,
      .details = "The process and its children are measured. A process that does not hold the "
@@ -782,11 +924,11 @@ const struct option_entry option_table[] = {
                 "`!` follows the number."},
     {MEASURE, "server-cgroup", "DIR", "server's cgroup folder, for its memory and CPU",
      TEXT(server_cgroup), OF(PLACE), .key = "server_cgroup", OF_SERVER},
-    {MEASURE, "data-directory", "DIR", "folder of the server's files; its disk is measured",
-     TEXT(data_directory), OF(PLACE), .key = "data_directory", OF_SERVER,
-     .details = "By default append asks the server."},
-    {LOAD, "out", "DIR", "new folder for the files", TEXT(out), .default_text = "append-runs/...",
-     OF(CALL)},
+    {MEASURE | CERTIFY, "data-directory", "DIR",
+     "folder of the server's files; its disk is measured", TEXT(data_directory), OF(PLACE),
+     .key = "data_directory", OF_SERVER, .details = "By default, append asks the server."},
+    {LOAD | CERTIFY, "out", "DIR", "new folder for the files", TEXT(out),
+     .default_text = "append-runs/...", OF(CALL)},
     {REPORT, "out", "FILE", "file of the page", TEXT(out), .default_text = "report.html"},
     {RUN_ALONE | PREPARE, "progress", "T", "print a line of progress every T",
      TIME(progress_ns, SECOND, DAY_NS), .key = "progress_s", .letter = 'P',
@@ -801,7 +943,7 @@ const struct option_entry option_table[] = {
      .details = "append connects only to recognise the database on a port."},
     {RUN_ALONE, "version", NULL, "print versions and exit", FLAG(is_version), .letter = 'V',
      .details = "Lists the adapters and the versions of their client libraries."},
-    {ALL | REPORT | COMPARE, "help", NULL, "print this text; -h alone does the same",
+    {ALL | REPORT | COMPARE | CONTROL, "help", NULL, "print this text; -h alone does the same",
      FLAG(is_help)},
 
     {MEASURE, "container", "NAME", "server's container, of Docker or Podman", TEXT(container),
@@ -814,6 +956,18 @@ const struct option_entry option_table[] = {
     {LOAD, "metrics-file", "FILE", "write the metrics to a file every second", TEXT(metrics_file),
      .max = PLAN_PATH_BYTES, OF(PLACE), .key = "metrics_file",
      .details = "FILE is for the textfile collector of node_exporter.", .page = "watching.md"},
+    {RUN_ALONE | SEARCH | SWEEP, "live", "[HOST:]PORT", "show the report's page during the run",
+     TEXT(live), .store = store_live, OF(CALL), .key = "live",
+     .details = "Without HOST only this machine can open the page, http://127.0.0.1:PORT/.",
+     .page = "watching.md#the-live-page"},
+    {RUN_ALONE, "live-control", NULL, "let the live page change the run", FLAG(is_live_control),
+     OF(CALL), .key = "live_control",
+     .details = "The page gets buttons for the rate, the sessions at work, a mark, a pause and the "
+                "end. Includes `--control`.",
+     .page = "watching.md#change-a-run-while-it-goes-on"},
+    {RUN_ALONE, "control", NULL, "take changes from append control", FLAG(is_control), OF(CALL),
+     .key = "control", .details = "`append control DIR rate=20k` changes the run while it goes on.",
+     .page = "watching.md#change-a-run-while-it-goes-on"},
     {RUN, "mark", "TIME=TEXT", "labelled line in the charts", TEXTS(mark_texts),
      .store = store_mark, .key = "mark",
      .details = "TIME is " MOMENT_FORM
@@ -1008,9 +1162,9 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
     if (plan->workload != NULL) {
         return usage_refuse(
             error,
-            "%s may be a port or RECORDS: for the server on this port add --duration T "
-            "or --transactions N; for that many rows, if the script appends, add a target",
-            word);
+            "%s may be a port or RECORDS: for the server on this port, add --duration T "
+            "or --transactions N; for %s rows (if the script appends rows), add a target",
+            word, word);
     }
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
         if ((*a)->default_port == port) {
@@ -1033,6 +1187,20 @@ enum exit_code options_read_records(struct plan *plan, const char *value, struct
     return parse_count("RECORDS", value, PLAN_RECORDS_MAX, &plan->records, error);
 }
 
+/* Refuses stages that last no time, or in which nothing happens. */
+static enum exit_code check_stages(const struct plan *plan, struct error *error)
+{
+    const struct ramp *stages = plan_stages(plan);
+    const char *name = plan->stages.count > 0 ? "--stage" : "--rate-stage";
+    if (stages->count > 0 && ramp_duration_ns(stages, stages->count) == 0) {
+        return usage_refuse(error, "%s: the stages last no time: write 30s:50", name);
+    }
+    if (stages->count > 0 && ramp_highest(stages) <= 0) {
+        return usage_refuse(error, "%s: every stage has the target 0: write 30s:50", name);
+    }
+    return EXIT_CODE_OK;
+}
+
 /* Reads the operands: SESSIONS, RECORDS and TARGET, or folders. RECORDS can be left out if an
  * option ends the run. In a run, a single number after SESSIONS is RECORDS. But if the run has a
  * script and also an option that ends it (a duration or a number of transactions), the number is
@@ -1048,10 +1216,13 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     }
     if (folders > form->folders_most) {
         return usage_refuse(error,
-                            "too many operands: use %s with at most %zu folders, see append --help",
+                            form->ends_with_text
+                                ? "too many operands: use %s with one change at a time"
+                                : "too many operands: use %s with at most %zu folders, see append "
+                                  "--help",
                             form->usage, form->folders_most);
     }
-    for (size_t i = 0; i < folders; i++) {
+    for (size_t i = 0; i + (form->ends_with_text ? 1 : 0) < folders; i++) {
         char shown[SHOWN_BYTES];
         target_redact(operands[i], shown, sizeof shown);
         if (strncmp(shown, operands[i], strlen(shown)) != 0 && access(operands[i], F_OK) != 0) {
@@ -1063,6 +1234,9 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     if (form->folders_most > 0) {
         return EXIT_CODE_OK;
     }
+    if (check_stages(plan, error) != EXIT_CODE_OK) {
+        return EXIT_CODE_USAGE;
+    }
     const bool is_run = form->command == COMMAND_RUN;
     const bool is_prepare = form->command == COMMAND_PREPARE;
     uint16_t port;
@@ -1073,7 +1247,8 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
         plan->sessions = cpus > 0 ? (unsigned)cpus : 1;
     }
     const bool has_sessions =
-        (is_run || form->command == COMMAND_CHECK || is_prepare) && plan->sessions == 0;
+        (is_run || is_prepare || (form->command & (COMMAND_CHECK | COMMAND_CERTIFY)) != 0) &&
+        plan->sessions == 0;
     if (has_sessions && count > 0 && option_is_target(operands[0])) {
         return usage_refuse(error, "SESSIONS is missing before the target: %s", form->usage);
     }
@@ -1092,6 +1267,7 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     const int most = first + (has_records ? 1 : 0) + 1;
     if (count < least || count > most) {
         const char *usage = plan->workload != NULL ? FORM_OF_SCRIPT : FORM_OF_DURATION;
+        usage = plan->stages.count > 0 ? FORM_OF_STAGES : usage;
         return usage_refuse(error, "%s operands: use %s, see append --help",
                             count < least ? "too few" : "too many",
                             is_run && can_lack_records ? usage : form->usage);

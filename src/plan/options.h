@@ -6,12 +6,14 @@
 #ifndef PLAN_OPTIONS_H
 #define PLAN_OPTIONS_H
 
+#include <string.h>
+
 #include "plan/plan.h"
 
 enum {
     /* The commands that connect to a database. */
-    COMMANDS_ALL =
-        COMMAND_RUN | COMMAND_CHECK | COMMAND_FIND_MAX | COMMAND_PREPARE | COMMAND_CLEANUP,
+    COMMANDS_ALL = COMMAND_RUN | COMMAND_CHECK | COMMAND_FIND_MAX | COMMAND_PREPARE |
+                   COMMAND_CLEANUP | COMMAND_DRY_RUN | COMMAND_CERTIFY,
     OPTION_DEFAULT_BYTES = 64,
 };
 
@@ -80,6 +82,9 @@ extern const struct option_entry option_table[];
 /* The names of enum io_trace: "off", "full", "requests", "try". */
 extern const char *const io_trace_words[];
 
+/* The names of enum wait_mode: "off", "on", "sql", "kernel", "try". */
+extern const char *const wait_mode_words[];
+
 /* Returns whether the command takes the option. A sweep also takes the options of its runs. */
 bool option_is_of(const struct option_entry *entry, enum command command);
 
@@ -100,6 +105,16 @@ void options_init(struct plan *plan, enum command command);
 enum exit_code option_take(struct plan *plan, const struct option_entry *entry, const char *value,
                            struct error *error);
 
+/* Returns whether the user gave the option of this name. */
+static inline bool option_is_given(const struct plan *plan, const char *name)
+{
+    size_t i = 0;
+    while (i < plan->given_count && strcmp(plan->given[i].entry->name, name) != 0) {
+        i++;
+    }
+    return i < plan->given_count;
+}
+
 /* Returns the value of a FLAG, COUNT, BYTES, TIME or CHOICE option. */
 uint64_t option_number(const struct option_entry *entry, const struct plan *plan);
 
@@ -118,6 +133,7 @@ struct command_form {
     /* fewest folders of runs that the command takes instead of a target */
     size_t folders_least;
     size_t folders_most; /* most folders; 0: the command takes a target */
+    bool ends_with_text; /* the last of the folders is a text instead */
 };
 
 /* Words of a command line. */

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "plan/command_line.h"
 #include "plan/facts.h"
+#include "plan/groups.h"
 #include "plan/options.h"
 
 enum {
@@ -149,14 +150,18 @@ static enum exit_code choose_table(struct plan *plan, struct error *error)
 
 enum exit_code plan_load_script(struct plan *plan, struct error *error)
 {
-    const bool is_of_tables = plan->command == COMMAND_PREPARE || plan->command == COMMAND_CLEANUP;
-    if (plan->workload == NULL && is_of_tables) {
-        return plan->command == COMMAND_PREPARE
-                   ? usage_refuse(error,
-                                  "append prepare needs --workload NAME: it creates and loads "
-                                  "that workload's tables")
-                   : usage_refuse(error, "append cleanup needs --workload NAME: it drops that "
-                                         "workload's tables");
+    if (plan->workload == NULL && plan->command == COMMAND_PREPARE) {
+        return usage_refuse(error,
+                            "append prepare needs --workload NAME: it creates and loads that "
+                            "workload's tables");
+    }
+    if (plan->workload == NULL && plan->command == COMMAND_CLEANUP) {
+        return usage_refuse(
+            error, "append cleanup needs --workload NAME: it drops that workload's tables");
+    }
+    if (plan->workload == NULL && plan->command == COMMAND_DRY_RUN) {
+        return usage_refuse(error, "append dry-run needs --workload NAME: it runs each transaction "
+                                   "of that workload once");
     }
     if (plan->workload != NULL) {
         plan->script = script_load(plan->workload, plan->sets.texts, plan->sets.count, error);
@@ -171,10 +176,67 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error)
         const bool is_prepared = plan->script->statements[i].is_prepared && !plan->is_unprepared;
         plan->target.prepared_statements += is_prepared ? 1 : 0;
     }
+    for (size_t i = 0; plan->script != NULL && i < plan->script->transaction_count; i++) {
+        plan->has_group_rates |= plan->script->transactions[i].rate > 0;
+    }
     if (plan->script != NULL && plan_has_own_rows(plan)) {
         plan->table_name = plan->script->datasets[0].name;
     }
     return check_given(plan, error);
+}
+
+/* Refuses stages without effect, and options that contradict the stages. Completes the rate. */
+static enum exit_code resolve_stages(struct plan *plan, struct error *error)
+{
+    const struct ramp *stages = plan_stages(plan);
+    const bool is_ramp = plan->stages.count > 0; /* the sessions change, not the rate */
+    const char *name = is_ramp ? "--stage" : "--rate-stage";
+    const int64_t duration_ns = ramp_duration_ns(stages, stages->count);
+    const char *unneeded = plan->transactions > 0 ? "--transactions" : NULL;
+    unneeded = plan->records > 0 ? "SESSIONS and RECORDS" : unneeded;
+    unneeded = option_is_given(plan, "sessions") ? "--sessions" : unneeded;
+    if (plan->is_stage_disconnect && !is_ramp) {
+        return usage_refuse(error, "--stage-disconnect needs --stage");
+    }
+    if (is_ramp && (plan->rate.count > 0 || plan->rate_rows_per_s > 0)) {
+        return usage_refuse(error,
+                            "--stage and %s contradict each other: give stages of sessions, or a "
+                            "rate for all sessions together",
+                            plan->rate.count > 0 ? "--rate-stage" : "--rate");
+    }
+    if (plan->rate.count > 0 && plan->rate_rows_per_s > 0) {
+        return usage_refuse(error,
+                            "--rate and --rate-stage contradict each other: give one of them");
+    }
+    if (stages->count > 0 && option_is_given(plan, "duration")) {
+        return usage_refuse(error,
+                            "%s already says how long the run lasts (%s): leave --duration out",
+                            name, UNITS_NS(duration_ns));
+    }
+    if (is_ramp && unneeded != NULL) {
+        return usage_refuse(error,
+                            "--stage already says how many sessions there are (%.0f) and how long "
+                            "the run lasts: leave %s out",
+                            ramp_highest(stages), unneeded);
+    }
+    plan->rate.first = (double)plan->rate_rows_per_s;
+    return EXIT_CODE_OK;
+}
+
+/* Refuses changes by hand of a run whose load already changes, or is random. */
+static enum exit_code resolve_control(struct plan *plan, struct error *error)
+{
+    if (plan->is_live_control && plan->live == NULL) {
+        return usage_refuse(error, "--live-control needs --live");
+    }
+    plan->is_control = plan->is_control || plan->is_live_control;
+    const char *other = plan->stages.count > 0 ? "--stage" : NULL;
+    other = plan->rate.count > 0 ? "--rate-stage" : other;
+    other = plan->arrival_mode == ARRIVALS_POISSON ? "--arrivals poisson" : other;
+    return plan->is_control && other != NULL
+               ? usage_refuse(error, "--control does not work with %s: leave one of them out",
+                              other)
+               : EXIT_CODE_OK;
 }
 
 static enum exit_code resolve_counts(struct plan *plan, struct error *error)
@@ -201,6 +263,11 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
             plan->sample_interval_ns = MIN(half_ns, SEARCH_SAMPLE_NS);
         }
     }
+    enum exit_code code = resolve_stages(plan, error);
+    code = code == EXIT_CODE_OK ? resolve_control(plan, error) : code;
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
     const uint64_t all = plan_sessions_all(plan);
     /* round a share up: 99 % of 50 sessions is 50 */
     const uint64_t share = (all * plan->min_percent + 99) / 100;
@@ -225,14 +292,14 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
                             plan->command == COMMAND_SWEEP ? "--records" : "RECORDS",
                             plan->records);
     }
-    if (plan->late_ns > 0 && plan->rate_rows_per_s == 0) {
+    if (plan->late_ns > 0 && !plan_has_rate(plan)) {
         return usage_refuse(error, "--late needs --rate: without a rate no transaction is due");
     }
-    if (plan->arrival_mode == ARRIVALS_POISSON && plan->rate_rows_per_s == 0) {
+    if (plan->arrival_mode == ARRIVALS_POISSON && !plan_has_rate(plan)) {
         return usage_refuse(error, "--arrivals needs --rate: without a rate no work is due");
     }
     if (plan->warm_up_ns > 0 && plan->duration_ns > 0 && plan->warm_up_ns >= plan->duration_ns) {
-        return usage_refuse(error, "--warm-up (%s) must be shorter than --duration (%s)",
+        return usage_refuse(error, "--warm-up (%s) must be shorter than the run (%s)",
                             UNITS_NS(plan->warm_up_ns), UNITS_NS(plan->duration_ns));
     }
     if ((needs_rows || plan->records > 0) && plan->records < plan->sessions) {
@@ -241,18 +308,28 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
                             "at least one row",
                             plan->records, plan->sessions);
     }
-    if (plan->min_sessions > all && plan->command != COMMAND_CLEANUP) {
+    if (plan->min_sessions > all && (plan->command & (COMMAND_CLEANUP | COMMAND_DRY_RUN)) == 0) {
         return usage_refuse(error,
                             "--min-sessions %u is more than the sessions of this run (%" PRIu64 ")",
                             plan->min_sessions, all);
     }
-    return all <= PLAN_SESSIONS_MAX
-               ? EXIT_CODE_OK
-               : usage_refuse(
-                     error,
-                     "%" PRIu64
-                     " sessions, idle ones included, are too many: at most %d are possible",
-                     all, PLAN_SESSIONS_MAX);
+    if (all > PLAN_SESSIONS_MAX) {
+        return usage_refuse(error,
+                            "%" PRIu64
+                            " sessions, idle ones included, are too many: at most %d are possible",
+                            all, PLAN_SESSIONS_MAX);
+    }
+    const unsigned measured = COMMAND_RUN | COMMAND_FIND_MAX | COMMAND_CHECK;
+    return (plan->command & measured) != 0 ? groups_assign(plan, error) : EXIT_CODE_OK;
+}
+
+const char *plan_why_no_waits(const struct plan *plan)
+{
+    if (plan->adapter->name_session == NULL) {
+        return "append can ask PostgreSQL, MariaDB, ClickHouse and SQLite what their sessions wait "
+               "for, through the adapters of these names";
+    }
+    return plan->host_count > 1 ? "append polls one server: name one host" : NULL;
 }
 
 /* Refuses options that do not apply to the adapter, so that the user does not believe that they had
@@ -269,13 +346,38 @@ static enum exit_code check_options(struct plan *plan, struct error *error)
                             plan->target_given == NULL ? ": name a server with TARGET or --port"
                                                        : "");
     }
+    if (plan->command == COMMAND_DRY_RUN && adapter->begin == NULL) {
+        return usage_refuse(error,
+                            "%s has no transactions, so it would keep what a dry run does: try the "
+                            "script on a database of its own, with append --transactions 10",
+                            adapter->name);
+    }
     for (size_t i = 0; plan->script != NULL && i < plan->script->transaction_count; i++) {
         const struct script_transaction *transaction = &plan->script->transactions[i];
-        if (adapter->begin == NULL && !transaction->is_autocommit && transaction->weight > 0) {
-            return usage_refuse(error,
-                                "%s has no transactions: '%s' of %.60s needs autocommit = true",
-                                adapter->name, transaction->name, plan->script->name);
+        if (adapter->begin == NULL && !transaction->is_autocommit &&
+            transaction->weight + transaction->sessions > 0) {
+            return usage_refuse(
+                error, "%s has no transactions: declare '%s' of %.60s with {autocommit = true}",
+                adapter->name, transaction->name, plan->script->name);
         }
+    }
+    const char *why_not = plan_why_no_waits(plan);
+    if ((plan->waits == WAITS_ON || plan->waits == WAITS_SQL) && why_not != NULL) {
+        return usage_refuse(error, "--waits: %s", why_not);
+    }
+    if (plan->waits == WAITS_SQL && plan->is_search) {
+        return usage_refuse(error, "--waits=sql applies to runs, not to find-max: use --waits");
+    }
+    if (plan->waits == WAITS_KERNEL && (adapter->flags & ADAPTER_EMBEDDED) != 0) {
+        return usage_refuse(error,
+                            "--waits=kernel does not apply to %s, which is part of append and has "
+                            "no threads of its own",
+                            adapter->name);
+    }
+    if (plan->waits == WAITS_KERNEL && plan->is_search) {
+        return usage_refuse(error,
+                            "--waits=kernel does not apply to find-max: use it in a run with "
+                            "as many sessions, or --waits here");
     }
     if (plan->verify_mode == VERIFY_ROWS && (adapter->flags & ADAPTER_DISCARDS) != 0) {
         return usage_refuse(error, "--verify rows does not apply to %s, which keeps no rows",
@@ -412,6 +514,8 @@ static enum exit_code choose_folder(struct plan *plan, struct error *error)
     }
     if (plan->is_search) {
         snprintf(extent, sizeof extent, "find-max");
+    } else if (plan->command == COMMAND_CERTIFY) {
+        snprintf(extent, sizeof extent, "%u-certify", plan->sessions);
     } else if (plan->records == 0 && plan->duration_ns == 0) {
         snprintf(extent, sizeof extent, "%ux%" PRIu64, plan->sessions, plan->transactions);
     } else if (plan->records == 0) {
@@ -533,6 +637,10 @@ void plan_fini_in_use(struct plan *plan)
     free(plan->url_text);
     free(plan->owned_path);
     free(plan->ddl_text);
+    free(plan->places);
+    free(plan->groups);
+    plan->places = NULL;
+    plan->groups = NULL;
     plan->script = NULL;
     plan->url_text = NULL;
     plan->owned_path = NULL;
@@ -575,6 +683,13 @@ static void print_script(const struct plan *plan, FILE *stream)
     }
     for (size_t i = 0; i < script->transaction_count; i++) {
         const struct script_transaction *transaction = &script->transactions[i];
+        if (plan->groups != NULL && transaction->sessions > 0) {
+            fprintf(stream, "  transaction %s: %s %s of its own%s\n", transaction->name,
+                    UNITS_COUNT(plan->groups[i + 1].sessions),
+                    units_plural(plan->groups[i + 1].sessions, "session", "sessions"),
+                    transaction->is_autocommit ? ", autocommit" : "");
+            continue;
+        }
         fprintf(stream, "  transaction %s: weight %g%s\n", transaction->name, transaction->weight,
                 transaction->is_autocommit ? ", autocommit" : "");
     }
@@ -584,6 +699,7 @@ static void print_script(const struct plan *plan, FILE *stream)
 void plan_print(const struct plan *plan, FILE *stream)
 {
     const char *const *methods = plan->adapter->methods;
+    char stages[PLAN_STAGES_BYTES];
     const char *method = plan->target.method;
     fprintf(stream, "target: %s\nadapter: %s", plan->display_target, plan->adapter->name);
     if (method != NULL || methods != NULL) {
@@ -607,7 +723,8 @@ void plan_print(const struct plan *plan, FILE *stream)
     if (plan->values != NULL) {
         fprintf(stream, "values: %s\n", plan->values);
     }
-    fprintf(stream, "sessions: %u\n", plan->sessions);
+    fprintf(stream, "sessions: %u%s\n", plan->sessions,
+            plan_describe_stages(&plan->stages, stages));
     if (plan->records > 0) {
         fprintf(stream, "records: %s\n", UNITS_COUNT(plan->records));
     }
@@ -655,14 +772,21 @@ void plan_print(const struct plan *plan, FILE *stream)
             fprintf(stream, "%" PRIu64 " batches\n", plan->read_every);
         }
     }
-    if (plan->rate_rows_per_s > 0) {
-        fprintf(stream, "rate: %s %s/s%s\n", UNITS_COUNT(plan->rate_rows_per_s),
-                plan_work(plan)->many,
+    if (ramp_highest(&plan->rate) > 0) {
+        fprintf(stream, "rate: %s %s/s%s%s\n", UNITS_COUNT((uint64_t)ramp_highest(&plan->rate)),
+                plan_work(plan)->many, plan_describe_stages(&plan->rate, stages),
                 plan->arrival_mode == ARRIVALS_POISSON ? ", random arrivals (Poisson)" : "");
     }
     fprintf(stream, "seed: %" PRIu64 ", run tag (n1) %d\n", plan->seed, plan->facts->run_tag);
     fprintf(stream, "stack: %zu KiB a session\n", plan->stack_bytes / 1024);
     fprintf(stream, "files: %s\n", plan->out_folder);
+}
+
+const char *plan_describe_stages(const struct ramp *ramp, char text[PLAN_STAGES_BYTES])
+{
+    snprintf(text, PLAN_STAGES_BYTES, " at most, in %zu stage%s", ramp->count,
+             ramp->count == 1 ? "" : "s");
+    return ramp->count == 0 ? "" : text;
 }
 
 uint64_t plan_transaction_quota(const struct plan *plan, unsigned session)
@@ -675,8 +799,9 @@ struct operation_list plan_operations(const struct plan *plan)
 {
     struct operation_list list = operation_list_all();
     const bool is_reconnecting = plan->drop_policy == DROP_RECONNECT;
-    list.when |= plan->rate_rows_per_s > 0 ? OPERATION_WITH_RATE : 0U;
-    list.when |= is_reconnecting || plan->churn_batches > 0 ? OPERATION_RECONNECTING : 0U;
+    list.when |= plan_has_rate(plan) ? OPERATION_WITH_RATE : 0U;
+    const bool is_closing = plan->churn_batches > 0 || plan->is_stage_disconnect;
+    list.when |= is_reconnecting || is_closing ? OPERATION_RECONNECTING : 0U;
     list.when |= is_reconnecting ? OPERATION_RECOVERING : 0U;
     list.when |= plan->script != NULL ? OPERATION_WITH_SCRIPT : 0U;
     for (size_t i = 0; plan->script != NULL && i < plan->script->operation_count; i++) {
@@ -688,6 +813,7 @@ struct operation_list plan_operations(const struct plan *plan)
                            operation->is_transaction ? OPERATION_IS_TRANSACTION
                                                      : kinds[operation->kind]);
     }
+    list.has_waits = plan_polls_waits(plan);
     const char *wrong;
     if (plan->percentiles != NULL) {
         figure_points_show(&list.points, plan->percentiles, &wrong);

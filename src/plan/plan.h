@@ -17,6 +17,7 @@
 #include "append/row.h"
 #include "base/mono.h"
 #include "base/process.h"
+#include "base/ramp.h"
 #include "base/url.h"
 #include "figures/bound.h"
 #include "figures/figures.h"
@@ -32,6 +33,7 @@ enum {
     PLAN_BOUNDS_MAX = 32,
     SWEEP_LIST_MAX = 100,
     PLAN_GIVEN_MAX = 128,
+    PLAN_STAGES_BYTES = 40,
 };
 #define SEARCH_FIRST_SESSIONS 10 /* first level of find-max, unless --first sets it */
 #define PLAN_RECORDS_MAX UINT64_C(1000000000000)
@@ -49,6 +51,9 @@ enum command {
     COMMAND_HELP = 128,
     COMMAND_PREPARE = 256,
     COMMAND_CLEANUP = 512,
+    COMMAND_DRY_RUN = 1024,
+    COMMAND_CONTROL = 2048,
+    COMMAND_CERTIFY = 4096,
 };
 
 /* What a session reads after an append. */
@@ -93,6 +98,16 @@ enum io_trace {
     IO_TRACE_FULL,     /* traces system calls and requests */
     IO_TRACE_REQUESTS, /* traces requests alone */
     IO_TRACE_TRY,      /* IO_TRACE_FULL, or off if this machine does not allow tracing */
+};
+
+/* What the sessions wait for at the server: polls of the server (measure/waits.h), or what the
+ * kernel sees of its threads (trace/switches.h). */
+enum wait_mode {
+    WAITS_OFF,
+    WAITS_ON,
+    WAITS_SQL, /* also shows the statements of sessions that block others */
+    WAITS_KERNEL,
+    WAITS_TRY, /* WAITS_ON, or WAITS_KERNEL if the database does not show waits, or off */
 };
 
 /* An event of --mark. The text is one line. */
@@ -150,6 +165,21 @@ struct chart_options {
     } x_axis;
 };
 
+/* The options of certify. */
+struct certify_options {
+    const char *server;        /* append makes a server of this adapter; NULL: the target is used */
+    struct plan_texts options; /* settings of that server, "name=value" */
+    const char *faults;        /* "kill:5,power:20"; NULL = the default */
+    const char *start;         /* shell command that starts the user's server; NULL = not given */
+    bool is_confirmed;         /* the user's server may be broken */
+    bool is_proven;            /* run first with a setting that must lose rows */
+    bool is_keeping_on;        /* go on after the first finding */
+    enum certify_disk {
+        CERTIFY_EXT4,
+        CERTIFY_XFS,
+    } disk;
+};
+
 /* The options of compare. */
 struct compare_options {
     /* bounds on ratios; the comparison fails if a bound holds */
@@ -164,7 +194,9 @@ struct plan_share {
     unsigned first_idle, idle;
 };
 
-struct facts; /* see plan/facts.h */
+struct facts;       /* see plan/facts.h */
+struct group_place; /* see plan/groups.h */
+struct plan_group;
 
 struct plan {
     const struct facts *facts; /* the command owns them */
@@ -205,12 +237,19 @@ struct plan {
     uint64_t seed; /* random unless given; the rows of the run have facts.seed */
     bool is_seed_given;
     uint64_t rate_rows_per_s; /* with a script: transactions/s; 0 = as fast as possible */
-    int64_t duration_ns;      /* longest time; 0 = until all rows are sent */
+    struct ramp rate;         /* the same, or the stages of --rate-stage; see plan_has_rate */
+    struct ramp stages; /* sessions of --stage; `count` is 0 if all sessions work all the time */
+    struct plan_texts stage_texts, rate_stage_texts;
+    struct group_place *places; /* by number of the session; owned; NULL without groups */
+    struct plan_group *groups;  /* owned; NULL without groups */
+    bool has_group_rates;       /* a transaction has a rate of its own */
+    bool is_stage_disconnect;   /* sessions that a stage does not need have no connection */
+    int64_t duration_ns;        /* longest time; 0 = until all rows are sent */
 
     const char *workload;   /* --workload; if NULL, sessions append and then read */
     struct plan_texts sets; /* texts of --set, "name=value,name=value" */
     struct script *script;  /* owned; NULL without --workload */
-    uint64_t transactions;  /* the run ends after so many, in all sessions; 0: no bound */
+    uint64_t transactions;  /* of all sessions together, after which the run ends; 0: no bound */
     int64_t warm_up_ns;     /* time after the gate opens that is excluded from all figures */
     uint64_t tries;         /* most tries of a transaction; UINT64_MAX: the script decides */
     /* with a rate: a transaction that is later than this is skipped; 0: all are begun */
@@ -232,6 +271,7 @@ struct plan {
 
     int64_t sample_interval_ns;
     enum io_trace io_trace;
+    enum wait_mode waits;
     pid_t server_pid;
     bool is_server_pid_forced; /* do not check that server_pid holds the target's port */
     const char *server_cgroup;
@@ -239,7 +279,7 @@ struct plan {
     const char *container;      /* the server's; its process and cgroup are found by it */
     enum arrival_mode arrival_mode;
     enum drop_policy drop_policy;
-    unsigned reconnect_tries; /* with DROP_RECONNECT: failed connects in a row before giving up */
+    unsigned reconnect_tries; /* with DROP_RECONNECT: tries in a row before giving up */
     enum verify_mode verify_mode;
     unsigned idle_sessions; /* sessions that append nothing; numbered after the other sessions */
     uint64_t churn_batches; /* batches per connection; 0 = sessions keep their connection */
@@ -254,6 +294,9 @@ struct plan {
     const char *weights;           /* weights of the ranks, "2,1,1"; NULL = equal */
     struct plan_texts sample_only; /* machines whose ranks carry no sessions */
 
+    const char *log_transactions; /* share of the transactions in the log; NULL = not given */
+    double log_share;             /* the same as a number: above 0, at most 1; 0 = not given */
+
     struct mark marks[PLAN_TEXTS_MAX];
     size_t mark_count;
     struct plan_texts mark_texts;
@@ -261,6 +304,11 @@ struct plan {
     char metrics_host[PLAN_HOST_BYTES];
     uint16_t metrics_port;
     const char *metrics_file; /* NULL = not given */
+    const char *live;         /* --live as given; NULL = there is no live page */
+    char live_host[PLAN_HOST_BYTES];
+    uint16_t live_port;
+    bool is_control;      /* a Unix socket in the run's folder takes changes of the run */
+    bool is_live_control; /* the live page can change the run */
 
     const char *out;                  /* --out; NULL = not given */
     char out_folder[PLAN_PATH_BYTES]; /* folder of the run's files */
@@ -279,6 +327,7 @@ struct plan {
     struct sweep_options sweep;
     struct chart_options charts;
     struct compare_options compare;
+    struct certify_options certify;
 
     /* Owned texts: the URL in parts, the path of a database file in the run's folder, the schema
      * file. */
@@ -333,6 +382,35 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error);
  * tables but declares the columns of none of them. */
 bool plan_has_own_rows(const struct plan *plan);
 
+/* Returns whether work has a due time, of some sessions at least (--rate, --rate-stage, or the rate
+ * of a transaction). */
+static inline bool plan_has_rate(const struct plan *plan)
+{
+    return ramp_highest(&plan->rate) > 0 || plan->has_group_rates;
+}
+
+/* Returns whether the server is to be asked what its sessions wait for. */
+static inline bool plan_polls_waits(const struct plan *plan)
+{
+    return plan->waits != WAITS_OFF && plan->waits != WAITS_KERNEL;
+}
+
+/* Returns whether all sessions of the run do the same work, so that they can be compared. */
+static inline bool plan_has_fairness(const struct plan *plan)
+{
+    return plan->script == NULL && !plan->is_search && plan->stages.count == 0;
+}
+
+/* Returns the stages of the run, of the sessions or of the rate. Their `count` is 0 in a run
+ * without stages. */
+static inline const struct ramp *plan_stages(const struct plan *plan)
+{
+    return plan->stages.count > 0 ? &plan->stages : &plan->rate;
+}
+
+/* Returns " at most, in 3 stages", or "" for a ramp without stages. */
+const char *plan_describe_stages(const struct ramp *ramp, char text[PLAN_STAGES_BYTES]);
+
 /* The unit of the sessions' work: rows of appends, or transactions with a script. */
 struct plan_work {
     const char *one, *many; /* "append", "rows"; "transaction", "transactions" */
@@ -386,6 +464,9 @@ void target_fill_connection(const struct plan *plan, struct connection_info *con
 
 /* Prints the plan, for --plan. */
 void plan_print(const struct plan *plan, FILE *stream);
+
+/* Returns why the server's waits cannot be polled, as far as the plan shows it, or NULL. */
+const char *plan_why_no_waits(const struct plan *plan);
 
 /* Returns the number of all sessions, including the idle sessions. */
 static inline unsigned plan_sessions_all(const struct plan *plan)

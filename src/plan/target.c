@@ -19,8 +19,8 @@
 /* How long to wait for a server's answer in one protocol. */
 enum {
     OWN_MS = 3000,  /* in the protocol whose default port is given */
-    LATE_MS = 2000, /* in the other protocols, tried all at once */
-    OTHER_MS = 500, /* in each other protocol, tried one after the other */
+    LATE_MS = 2000, /* in the other protocols, which are tried all at once */
+    OTHER_MS = 500, /* in each other protocol, when they are tried one after the other */
     ADAPTERS_MAX = 16,
     SCHEME_BYTES = 64,
 };
@@ -454,11 +454,7 @@ enum exit_code target_resolve(struct plan *plan, struct error *error)
                default_password[0] != '\0') {
         target->password = default_password;
     }
-    bool has_policy = false;
-    for (size_t i = 0; i < plan->given_count; i++) {
-        has_policy = has_policy || strcmp(plan->given[i].entry->name, "host-policy") == 0;
-    }
-    if (has_policy && plan->host_count == 0) {
+    if (option_is_given(plan, "host-policy") && plan->host_count == 0) {
         return usage_refuse(error, "--host-policy needs several hosts in the target: "
                                    "postgresql://user@host,host/database");
     }
@@ -472,7 +468,7 @@ enum exit_code target_default_path(struct plan *plan, struct error *error)
     if ((plan->adapter->flags & ADAPTER_FILE) == 0 || plan->target.path != NULL) {
         return EXIT_CODE_OK;
     }
-    if ((plan->command & (COMMAND_PREPARE | COMMAND_CLEANUP)) != 0) {
+    if ((plan->command & (COMMAND_PREPARE | COMMAND_CLEANUP | COMMAND_DRY_RUN)) != 0) {
         return usage_refuse(error, "TARGET is missing: which database? Name a server, or %s:FILE",
                             plan->adapter->name);
     }

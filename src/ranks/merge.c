@@ -7,6 +7,7 @@
 #include <sys/param.h>
 
 #include "base/mono.h"
+#include "base/ramp.h"
 #include "base/random.h"
 #include "trace/trace.h"
 
@@ -19,7 +20,7 @@ enum {
 /* The beginning of a packed result. */
 struct head {
     struct rank_result rank;
-    size_t operations, hosts, datasets, sessions, findings, causes, traces;
+    size_t operations, hosts, datasets, metrics, sessions, findings, causes, traces;
     uint64_t other_causes;
 };
 
@@ -30,10 +31,11 @@ struct packed_cause {
 
 size_t merge_layout(void)
 {
-    static const size_t sizes[] = {
-        sizeof(struct head),      sizeof(struct session_summary), sizeof(struct packed_cause),
-        sizeof(struct finding),   sizeof(struct row_exception),   sizeof(struct sample),
-        sizeof(struct trace_sum), sizeof(struct level),           sizeof(struct verification)};
+    static const size_t sizes[] = {sizeof(struct head),          sizeof(struct session_summary),
+                                   sizeof(struct packed_cause),  sizeof(struct finding),
+                                   sizeof(struct row_exception), sizeof(struct sample),
+                                   sizeof(struct trace_sum),     sizeof(struct level),
+                                   sizeof(struct verification),  sizeof(struct metric_sum)};
     const uint16_t order = 1; /* its first byte shows the byte order */
     size_t layout = 0;
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
@@ -102,7 +104,7 @@ static uint64_t seal_of(const unsigned char *bytes, size_t size)
 }
 
 /* Appends the checksum of the bytes, so that the receiver can refuse damaged bytes before it adds
- * anything. Returns false if memory is out. */
+ * anything. Returns false if memory runs out. */
 static bool put_seal(struct buffer *bytes)
 {
     if (!buffer_failed(bytes)) {
@@ -165,6 +167,38 @@ static void add_histogram(struct reader *reader, struct histogram *into)
     into->max_ns = MAX(into->max_ns, max_ns);
 }
 
+/* Appends the sum of a metric with only its non-empty buckets. */
+static void put_metric(struct buffer *bytes, const struct metric_sum *sum)
+{
+    struct metric_sum bare = *sum;
+    bare.metric = NULL;
+    bare.buckets = NULL;
+    buffer_add(bytes, &bare, sizeof bare);
+    for (size_t i = 0; i < METRIC_BUCKETS && sum->buckets != NULL; i++) {
+        if (sum->buckets[i] > 0) {
+            put(bytes, i + 1);
+            put(bytes, sum->buckets[i]);
+        }
+    }
+    put(bytes, 0);
+}
+
+static void add_metric(struct reader *reader, struct metric_sum *into)
+{
+    struct metric_sum from;
+    get_bytes(reader, &from, sizeof from);
+    from.buckets = NULL; /* the buckets follow */
+    metric_sum_add(into, &from);
+    for (uint64_t at; (at = get(reader)) > 0 && !reader->has_failed;) {
+        const uint64_t count = get(reader);
+        if (at > METRIC_BUCKETS || into->buckets == NULL) {
+            reader->has_failed = true;
+            return;
+        }
+        into->buckets[at - 1] += count;
+    }
+}
+
 /* Intervals. */
 
 /* Returns whether intervals.csv has percentiles of the operation. */
@@ -201,6 +235,9 @@ void merge_keep_interval(struct buffer *kept, const struct interval *interval)
     put(kept, interval->sessions_without_progress);
     put(kept, interval->sessions_reading);
     put(kept, interval->rows_held);
+    put(kept, interval->is_stage);
+    put(kept, interval->stage);
+    put(kept, interval->target);
     put_counters(kept, interval->counters);
     put(kept, interval->hosts);
     for (size_t i = 0; i < interval->hosts; i++) {
@@ -221,9 +258,15 @@ void merge_keep_sample(struct buffer *kept, const struct sample *sample)
     buffer_add(kept, sample, sizeof *sample);
 }
 
-/* The sums over all ranks for one second. */
+enum {
+    GAUGES = 4 /* gauges of an interval: sessions alive, working, without progress, reading */
+};
+
+/* The sums over all ranks for one second, or for one stage. */
 struct slot {
-    int64_t end_ns;
+    int64_t start_ns, end_ns; /* end_ns is 0 if no rank has reached the stage */
+    unsigned stage;
+    uint64_t target;
     uint64_t alive, working, without_progress, reading;
     uint64_t rows_held; /* change of the held rows in this second; after merge_finish the rows held
                            at its end */
@@ -233,11 +276,23 @@ struct slot {
     struct buffer histograms[OPERATIONS]; /* packed, because most buckets are empty */
 };
 
+/* Seconds or stages, in their order. */
+struct slots {
+    struct slot *entries; /* owned */
+    size_t count;
+};
+
+/* The latest interval that was read, of the same kind. */
+struct cursor {
+    uint64_t gauges[GAUGES];
+    uint64_t held;
+    size_t last; /* number of its slot */
+};
+
 struct merge {
     struct result *result;
     struct operation_list operations;
-    struct slot *slots;
-    size_t slot_count;
+    struct slots seconds, stages;
     struct rank_sample *samples;
     size_t sample_count;
     struct sample *joined; /* samples of the resource rank, with the other ranks' parts added */
@@ -246,19 +301,30 @@ struct merge {
     struct histogram (*host_histograms)[OPERATIONS];
 };
 
-static bool grow_slots(struct merge *merge, size_t count)
+static bool grow_slots(struct slots *slots, size_t count)
 {
-    if (count <= merge->slot_count) {
+    if (count <= slots->count) {
         return true;
     }
-    struct slot *slots = realloc(merge->slots, count * sizeof *slots);
-    if (slots == NULL) {
+    struct slot *entries = realloc(slots->entries, count * sizeof *entries);
+    if (entries == NULL) {
         return false;
     }
-    memset(slots + merge->slot_count, 0, (count - merge->slot_count) * sizeof *slots);
-    merge->slots = slots;
-    merge->slot_count = count;
+    memset(entries + slots->count, 0, (count - slots->count) * sizeof *entries);
+    slots->entries = entries;
+    slots->count = count;
     return true;
+}
+
+static void free_slots(struct slots *slots)
+{
+    for (size_t i = 0; i < slots->count; i++) {
+        for (size_t k = 0; k < OPERATIONS; k++) {
+            buffer_fini(&slots->entries[i].histograms[k]);
+        }
+        free(slots->entries[i].hosts_counters);
+    }
+    free(slots->entries);
 }
 
 static bool add_to_slot(struct slot *slot, struct reader *reader, size_t operation)
@@ -276,15 +342,21 @@ static bool add_to_slot(struct slot *slot, struct reader *reader, size_t operati
     return !buffer_failed(packed);
 }
 
-/* Adds the intervals of a rank to the slots of their seconds. Returns false if memory is out. */
+/* Returns the number of the slot of an interval: its stage, or the second in which it began. */
+static size_t slot_number(int64_t start_ns, bool is_stage, uint64_t stage)
+{
+    if (is_stage) {
+        return (size_t)(stage - 1);
+    }
+    /* rounds, because an interval begins a little after the second begins */
+    return start_ns < 0 ? 0 : (size_t)((start_ns + SECOND_NS / 2) / SECOND_NS);
+}
+
+/* Adds the intervals of a rank to the slots of their seconds, or stages. Returns false if memory
+ * runs out. */
 static bool add_intervals(struct merge *merge, struct reader *reader)
 {
-    enum {
-        GAUGES = 4
-    };
-    uint64_t before[GAUGES] = {0};
-    uint64_t held = 0;
-    size_t last = SIZE_MAX;
+    struct cursor cursors[2] = {{.last = SIZE_MAX}, {.last = SIZE_MAX}};
     while (reader->at < reader->end && !reader->has_failed) {
         const int64_t start_ns = (int64_t)get(reader);
         const int64_t end_ns = (int64_t)get(reader);
@@ -293,23 +365,31 @@ static bool add_intervals(struct merge *merge, struct reader *reader)
             gauges[i] = get(reader);
         }
         const uint64_t held_now = get(reader);
-        /* rounds, because an interval begins a little after the second begins */
-        const size_t number = start_ns < 0 ? 0 : (size_t)((start_ns + SECOND_NS / 2) / SECOND_NS);
-        if (reader->has_failed || !grow_slots(merge, number + 1)) {
+        const bool is_stage = get(reader) != 0;
+        const uint64_t stage = get(reader), target = get(reader);
+        const size_t number = slot_number(start_ns, is_stage, stage);
+        struct slots *slots = is_stage ? &merge->stages : &merge->seconds;
+        struct cursor *cursor = &cursors[is_stage ? 1 : 0];
+        reader->has_failed |= stage > RAMP_STAGES_MAX || (is_stage && stage == 0);
+        if (reader->has_failed || !grow_slots(slots, number + 1)) {
             return reader->has_failed;
         }
-        struct slot *slot = &merge->slots[number];
+        struct slot *slot = &slots->entries[number];
         /* if a rank has two intervals in one second, only the gauges of the later interval count */
-        const bool is_again = number == last;
+        const bool is_again = number == cursor->last;
+        const uint64_t *before = cursor->gauges;
+        slot->start_ns = slot->end_ns == 0 ? start_ns : MIN(slot->start_ns, start_ns);
         slot->end_ns = MAX(slot->end_ns, end_ns);
+        slot->stage = MAX(slot->stage, (unsigned)stage);
+        slot->target = target;
         slot->alive += gauges[0] - (is_again ? before[0] : 0);
         slot->working += gauges[1] - (is_again ? before[1] : 0);
         slot->without_progress += gauges[2] - (is_again ? before[2] : 0);
         slot->reading += gauges[3] - (is_again ? before[3] : 0);
-        slot->rows_held += held_now - held;
-        held = held_now;
-        memcpy(before, gauges, sizeof before);
-        last = number;
+        slot->rows_held += held_now - cursor->held;
+        cursor->held = held_now;
+        memcpy(cursor->gauges, gauges, sizeof cursor->gauges);
+        cursor->last = number;
         add_counters(reader, slot->counters);
         const uint64_t hosts = get(reader);
         if (hosts != (merge->host_histograms == NULL ? 0 : merge->result->totals.hosts)) {
@@ -336,17 +416,18 @@ static bool add_intervals(struct merge *merge, struct reader *reader)
 
 size_t merge_interval_count(const struct merge *merge)
 {
-    return merge->slot_count;
+    return merge->seconds.count;
 }
 
-void merge_interval(const struct merge *merge, size_t number, struct interval *interval)
+/* Makes an interval of a slot. */
+static void fill_interval(const struct merge *merge, const struct slot *slot,
+                          struct interval *interval)
 {
-    const struct slot *slot = &merge->slots[number];
-    const int64_t start_ns = number == 0 ? 0 : (int64_t)number * SECOND_NS;
-    const bool is_last = number + 1 == merge->slot_count;
     *interval = (struct interval){
-        .start_ns = start_ns,
-        .end_ns = is_last ? MAX(slot->end_ns, start_ns) : start_ns + SECOND_NS,
+        .start_ns = slot->start_ns,
+        .end_ns = slot->end_ns,
+        .stage = slot->stage,
+        .target = slot->target,
         .sessions_alive = slot->alive,
         .sessions_working = slot->working,
         .sessions_without_progress = slot->without_progress,
@@ -366,6 +447,15 @@ void merge_interval(const struct merge *merge, size_t number, struct interval *i
         }
         interval->latencies[i] = histogram_latency(&histogram);
     }
+}
+
+void merge_interval(const struct merge *merge, size_t number, struct interval *interval)
+{
+    const int64_t start_ns = (int64_t)number * SECOND_NS;
+    const bool is_last = number + 1 == merge->seconds.count;
+    fill_interval(merge, &merge->seconds.entries[number], interval);
+    interval->start_ns = start_ns;
+    interval->end_ns = is_last ? MAX(interval->end_ns, start_ns) : start_ns + SECOND_NS;
 }
 
 size_t merge_sample_count(const struct merge *merge)
@@ -573,6 +663,7 @@ bool merge_pack(struct buffer *bytes, const struct merge_part *part)
         .operations = totals->operations,
         .hosts = totals->hosts,
         .datasets = result->dataset_count,
+        .metrics = result->metric_count,
         .sessions = result->session_count,
         .findings = result->findings.count,
         .causes = result->causes.count,
@@ -596,6 +687,9 @@ bool merge_pack(struct buffer *bytes, const struct merge_part *part)
         }
     }
     buffer_add(bytes, result->datasets, result->dataset_count * sizeof *result->datasets);
+    for (size_t i = 0; i < result->metric_count; i++) {
+        put_metric(bytes, &result->metrics[i]);
+    }
     buffer_add(bytes, result->findings.entries,
                result->findings.count * sizeof *result->findings.entries);
     put_causes(bytes, &result->causes, result->start_mono_ns);
@@ -640,13 +734,8 @@ void merge_destroy(struct merge *merge)
     if (merge == NULL) {
         return;
     }
-    for (size_t i = 0; i < merge->slot_count; i++) {
-        for (size_t k = 0; k < OPERATIONS; k++) {
-            buffer_fini(&merge->slots[i].histograms[k]);
-        }
-        free(merge->slots[i].hosts_counters);
-    }
-    free(merge->slots);
+    free_slots(&merge->seconds);
+    free_slots(&merge->stages);
     free(merge->samples);
     free(merge->joined);
     free(merge->host_histograms);
@@ -692,6 +781,9 @@ static void add_totals(struct merge *merge, struct reader *reader, const struct 
         into->added_in_doubt += from.added_in_doubt;
         into->taken_in_doubt += from.taken_in_doubt;
     }
+    for (size_t i = 0; i < head->metrics; i++) {
+        add_metric(reader, &merge->result->metrics[i]);
+    }
 }
 
 /* Adds a finding, or counts it together with the same finding of another rank. For a limit of the
@@ -734,7 +826,7 @@ static void add_findings(struct merge *merge, unsigned rank, struct reader *read
     }
 }
 
-/* Adds the sessions of a rank. Returns false if memory is out. */
+/* Adds the sessions of a rank. Returns false if memory runs out. */
 static bool add_sessions(struct merge *merge, struct reader *reader, size_t count)
 {
     struct result *result = merge->result;
@@ -761,7 +853,7 @@ static bool add_sessions(struct merge *merge, struct reader *reader, size_t coun
     return true;
 }
 
-/* Adds the samples of a rank. Returns false if memory is out. */
+/* Adds the samples of a rank. Returns false if memory runs out. */
 static bool add_samples(struct merge *merge, unsigned rank, struct reader *reader)
 {
     const uint64_t count = get(reader);
@@ -787,7 +879,7 @@ static bool add_samples(struct merge *merge, unsigned rank, struct reader *reade
     return true;
 }
 
-/* Adds the trace of a rank, if it has one. Returns false if memory is out. */
+/* Adds the trace of a rank, if it has one. Returns false if memory runs out. */
 static bool add_trace(struct merge *merge, unsigned rank, struct reader *reader,
                       const struct head *head)
 {
@@ -809,7 +901,7 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
     get_bytes(&reader, &head, sizeof head);
     if (reader.has_failed || rank >= result->rank_count ||
         head.operations != result->totals.operations || head.hosts != result->totals.hosts ||
-        head.datasets != result->dataset_count) {
+        head.datasets != result->dataset_count || head.metrics != result->metric_count) {
         error_set(error, ERROR_SYSTEM, 0, NULL, "the result of rank %u is damaged or incomplete",
                   rank);
         return STATUS_REJECTED;
@@ -863,6 +955,8 @@ static void close_transactions(uint64_t counters[RECORDER_COUNTERS], bool has_ra
     counters[RECORDER_TRIES] = *begun + transactions_retries(counters);
     counters[RECORDER_TRANSACTIONS_NOT_BEGUN] = 0;
     counters[RECORDER_TRANSACTIONS_DUE] = has_rate ? *begun + counters[RECORDER_SKIPPED] : 0;
+    counters[RECORDER_TRANSACTIONS_NOT_DUE] = MIN(counters[RECORDER_TRANSACTIONS_NOT_DUE], *begun);
+    counters[RECORDER_TRANSACTIONS_DUE] -= has_rate ? counters[RECORDER_TRANSACTIONS_NOT_DUE] : 0;
 }
 
 void merge_add_lost(struct merge *merge, unsigned rank, const struct session_summary *sessions,
@@ -927,7 +1021,7 @@ static void add_to_joined(struct merge *merge, size_t first, size_t end)
     }
 }
 
-/* Fills merge->joined. Returns false if memory is out. */
+/* Fills merge->joined. Returns false if memory runs out. */
 static bool join_samples(struct merge *merge)
 {
     const size_t count = merge->sample_count;
@@ -1027,7 +1121,7 @@ static void find_maxima(const struct merge *merge, struct resource_summary *all)
 
 /* Merges the resources: takes CPU, memory and I/O of the server's machine if a rank has found the
  * server, else of the busiest machine. Adds up the CPU time and memory of this program over all
- * machines. Returns false if memory is out. */
+ * machines. Returns false if memory runs out. */
 static bool join_resources(struct merge *merge)
 {
     struct result *result = merge->result;
@@ -1069,7 +1163,7 @@ static bool join_resources(struct merge *merge)
     return true;
 }
 
-/* Adds the traces of all machines. Returns false if memory is out. */
+/* Adds the traces of all machines. Returns false if memory runs out. */
 static bool join_traces(struct result *result)
 {
     struct trace_sum *all = NULL;
@@ -1101,11 +1195,26 @@ static bool join_traces(struct result *result)
     return true;
 }
 
+/* Makes sums of the changes of held rows. */
+static void add_up_held(struct slots *slots)
+{
+    for (size_t i = 1; i < slots->count; i++) {
+        slots->entries[i].rows_held += slots->entries[i - 1].rows_held;
+    }
+}
+
 bool merge_finish(struct merge *merge)
 {
     struct result *result = merge->result;
-    for (size_t i = 1; i < merge->slot_count; i++) {
-        merge->slots[i].rows_held += merge->slots[i - 1].rows_held;
+    add_up_held(&merge->seconds);
+    add_up_held(&merge->stages);
+    for (size_t i = 0; i < merge->stages.count; i++) {
+        if (merge->stages.entries[i].end_ns > 0) { /* a jump has no row */
+            struct interval stage;
+            fill_interval(merge, &merge->stages.entries[i], &stage);
+            stage.is_stage = true;
+            result_add_stage(result, &stage);
+        }
     }
     result->disconnect_ns =
         MAX(result->elapsed_ns - result->connect_ns - result->append_ns, (int64_t)0);

@@ -37,7 +37,7 @@ struct merge_part {
     const struct buffer *intervals, *samples;
 };
 
-/* Packs the result of this rank. Returns false if memory is out. */
+/* Packs the result of this rank. Returns false if memory runs out. */
 bool merge_pack(struct buffer *bytes, const struct merge_part *part);
 
 /* A sample with its rank: a row of ranks_samples.csv. */
@@ -58,7 +58,7 @@ struct level_sum {
 };
 
 /* Packs the level of this rank. `connect` and `append` are the histograms of this rank at this
- * level. Moments of the causes are written relative to start_mono_ns. Returns false if memory is
+ * level. Moments of the causes are written relative to start_mono_ns. Returns false if memory runs
  * out. */
 bool merge_pack_level(struct buffer *bytes, const struct level *level,
                       const struct histogram *connect, const struct histogram *append,
@@ -76,7 +76,7 @@ void merge_finish_level(struct level_sum *sum);
 struct merge;
 
 /* Begins to merge into *result, which must have its arrays of sessions, hosts, tables and ranks,
- * and allocated, empty totals. Returns NULL if memory is out. */
+ * and allocated, empty totals. Returns NULL if memory runs out. */
 struct merge *merge_create(struct result *result, const struct operation_list *operations);
 void merge_destroy(struct merge *merge); /* takes NULL */
 
@@ -94,7 +94,7 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
                     size_t count, const uint64_t counters[RECORDER_COUNTERS]);
 
 /* Computes the figures that follow from the sums. Called after all ranks were added. Returns false
- * if memory is out. */
+ * if memory runs out. */
 bool merge_finish(struct merge *merge);
 
 /* Return the merged intervals, one for each second, and the samples of all ranks, in the order in

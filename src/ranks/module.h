@@ -22,9 +22,9 @@ struct ranks_module {
      * `why`. */
     bool (*start)(unsigned *number, unsigned *count, char *why, size_t size);
 
-    /* Sends the bytes later. Takes over the bytes, which are from malloc, also when it fails.
+    /* Sends the bytes later. Takes over the bytes, which are from malloc, even when it fails.
      * Returns false if the rank cannot be reached. `is_bulk`: all other messages may overtake this
-     * message, also while a part of it is still to be sent. */
+     * message, even while a part of it is still to be sent. */
     bool (*send)(unsigned to, void *bytes, size_t size, bool is_bulk);
 
     /* Returns a received message, which the caller frees, or NULL if there is no message. The

@@ -263,11 +263,11 @@ static enum exit_code meet(struct ranks *ranks, bool is_of_sweep, struct error *
                                     hello.machine, hello.version, own.version, own.machine);
             }
             if (code == EXIT_CODE_OK && hello.command != own.command) {
-                code =
-                    usage_refuse(error,
-                                 "rank %u on machine %s was started with other options than rank "
-                                 "0 on %s: start all ranks with the same command line",
-                                 message->from, hello.machine, own.machine);
+                code = usage_refuse(
+                    error,
+                    "rank %u on machine %s was started with different options from rank "
+                    "0 on %s: start all ranks with the same command line",
+                    message->from, hello.machine, own.machine);
             }
             ranks_free_message(message);
         }
@@ -404,10 +404,9 @@ bool ranks_give_text(struct ranks *ranks, struct buffer *text)
     return message != NULL && !buffer_failed(text);
 }
 
-/* Rank 0 reads another rank's KIND_READY message. Returns the exit code in it, or EXIT_CODE_USAGE
- * if that rank has another version of the client library. Fills *error unless the code is OK.
- * Returns the rank's exit code, or USAGE if its client library differs. Fills *error if the code is
- * not OK. */
+/* Reads another rank's KIND_READY message, at rank 0. Returns the exit code in it, or
+ * EXIT_CODE_USAGE if that rank has a different version of the client library. Fills *error unless
+ * the code is OK. */
 static enum exit_code receive_ready(struct ranks *ranks, const struct message *message,
                                     const char *version, struct error *error)
 {

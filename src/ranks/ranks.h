@@ -74,7 +74,7 @@ void ranks_end(struct ranks *ranks, bool is_merged);
 unsigned ranks_number(const struct ranks *ranks);
 unsigned ranks_count(const struct ranks *ranks); /* 1: alone */
 
-/* Returns whether this rank follows rank 0. */
+/* Returns whether this rank is not rank 0: such a rank does what rank 0 says. */
 static inline bool ranks_follows(const struct ranks *ranks)
 {
     return ranks_number(ranks) > 0;
@@ -109,9 +109,10 @@ unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limi
  * if rank 0 has ended instead. */
 bool ranks_give_text(struct ranks *ranks, struct buffer *text);
 
-/* Shows the other ranks that this rank lives, and polls for messages. Called during every long wait
- * before and after the sessions' work: before the run, a rank that is silent for a minute is lost,
- * and while rank 0 waits for the results, a rank that is silent for 15 s. `ranks` may be NULL. */
+/* Signals the other ranks that this rank is alive, and polls for messages. Called during every long
+ * wait before and after the sessions' work: before the run, a rank that is silent for a minute is
+ * lost, and while rank 0 waits for the results, a rank that is silent for 15 s. `ranks` may be
+ * NULL. */
 void ranks_beat(struct ranks *ranks);
 
 /* Fills *error when a wait before the run has failed, because a rank was lost or a signal arrived.

@@ -143,7 +143,7 @@ void ranks_lose(struct ranks *ranks, unsigned rank);
  * mpirun because a rank has died. */
 bool ranks_is_alive(const struct ranks *ranks, unsigned rank);
 
-/* Returns whether messages may be sent to the rank while sessions live: false also for a rank that
+/* Returns whether messages may be sent to the rank while sessions live: also false for a rank that
  * has missed beats. The caller then sends its message later. */
 bool ranks_is_beating(const struct ranks *ranks, unsigned rank);
 

@@ -115,6 +115,10 @@ enum exit_code ranks_divide_sessions(struct ranks *ranks, const struct plan *pla
                                   "srun",
                                   plan->weights == NULL ? "sample-only" : "weights");
     }
+    if (plan->log_share > 0) {
+        return usage_refuse(error, "--log-transactions does not work with several ranks: start "
+                                   "append without mpirun or srun, or leave the option out");
+    }
     const enum exit_code code = weigh(ranks, plan, error);
     if (code != EXIT_CODE_OK) {
         return code;

@@ -26,11 +26,14 @@ enum {
     FILLED = 64,       /* the area is filled when the chart has one line */
     OF_SAMPLES = 128,  /* columns of samples.csv, not of intervals.csv */
     ABOVE_0 = 256,     /* a line without a value above 0 is not drawn */
-    PERCENTILES = 512, /* from the histograms of run.json, also for short runs */
+    PERCENTILES = 512, /* from the histograms of run.json, even for short runs */
     OF_HOSTS = 1024,   /* a line for each of several hosts, from hosts_intervals.csv */
     OF_DISK = 2048,  /* labels have the units of a disk; the chart is drawn only when its first line
                         has values */
     OF_TRACE = 4096, /* from the I/O trace in run.json */
+    OF_TRANSACTIONS = 8192, /* a line for each of several transactions, from
+                               operations_intervals.csv */
+    OF_WAITS = 16384,       /* from waits.csv */
 };
 
 /* Columns of a file, each followed by the name of its line. When rows of the file are merged, the
@@ -65,6 +68,8 @@ static const struct kind {
      LINES("~rows_per_s", "rows/s")},
     {"transactions-per-second", "Transactions committed each second", FIGURE_UNIT_PER_S,
      OF_RUN | OF_SEARCH | FILLED | ABOVE_0, NULL, LINES("~transactions_per_s", "transactions/s")},
+    {"waits", "Sessions in calls, stacked by what they waited for", FIGURE_UNIT_COUNT,
+     OF_RUN | OF_WAITS, NULL, NULL},
     {"hosts-rows", "Rows acknowledged each second by host", FIGURE_UNIT_ROWS_PER_S,
      OF_RUN | OF_SEARCH | OF_HOSTS | ABOVE_0, NULL, LINES("~rows_per_s")},
     {"hosts-transactions", "Transactions committed each second by host", FIGURE_UNIT_PER_S,
@@ -73,10 +78,12 @@ static const struct kind {
      NULL, LINES("errors")},
     {"latency", "latency each second", FIGURE_UNIT_MS, OF_RUN | EACH_CALL, "latency over time",
      LINES("_p50_ms", "p50", "_p99_ms", "p99")},
+    {"transactions-p99", "p99 of each transaction each second", FIGURE_UNIT_MS,
+     OF_RUN | OF_TRANSACTIONS, NULL, LINES("p99_ms")},
     {"latency-by-percentile", "Latency by percentile", FIGURE_UNIT_MS, OF_RUN | PERCENTILES,
      "latency by percentile: nothing was measured", NULL},
     {"sessions", "Sessions alive", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | FILLED | ABOVE_0,
-     "sessions over time: at the end of every second of the run no session was alive",
+     "sessions over time: no session was alive at the end of any second of the run",
      LINES("~sessions_alive", "alive", "sessions_without_progress", "without progress",
            "sessions_reading", "in one read throughout")},
     {"cpu", "CPU", FIGURE_UNIT_PERCENT, OF_RUN | OF_SEARCH | OF_SAMPLES | WITH_SERVER,
@@ -104,8 +111,11 @@ static const struct kind {
     {"table", "Tables on disk", FIGURE_UNIT_MIB, OF_RUN | OF_SAMPLES | OF_DISK | ABOVE_0 | FILLED,
      NULL, LINES("table_mib", "with indexes")},
     {"errors", "Errors", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | ABOVE_0, NULL,
-     LINES("errors", "errors", "connections_lost", "connections lost", "reconnects", "reconnects",
-           "retries", "retries of transactions")},
+     LINES("errors", "errors", "connections_lost", "connections lost", "reconnects", "reconnects")},
+    {"retries", "Retries of transactions", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | FILLED | ABOVE_0,
+     NULL, LINES("retries", "retries")},
+    {"checks-failed", "Failed checks", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | FILLED | ABOVE_0,
+     NULL, LINES("checks_failed", "failed checks")},
     {"io-layers", "Reads, writes and fsyncs of the server in flight, stacked by layer",
      FIGURE_UNIT_COUNT, OF_RUN | OF_TRACE, NULL, NULL},
     {"runs-rows", "Rows acknowledged each second", FIGURE_UNIT_ROWS_PER_S, OF_RUNS, NULL,
@@ -155,7 +165,7 @@ static struct chart start_chart(struct report *report, enum chart_across across,
     return chart;
 }
 
-/* Adds a line with room for `most` points. Returns NULL if memory is out. */
+/* Adds a line with room for `most` points. Returns NULL if memory runs out. */
 static struct chart_series *add_series(struct chart *chart, const char *name, size_t most)
 {
     struct chart_series *series = &chart->series[chart->series_count];
@@ -356,15 +366,30 @@ static const struct csv_table *table_of(const struct report_run *run, const stru
     if ((kind->flags & OF_HOSTS) != 0) {
         return &run->run.hosts_intervals;
     }
+    if ((kind->flags & OF_TRANSACTIONS) != 0) {
+        return &run->run.operations_intervals;
+    }
     return (kind->flags & OF_SAMPLES) != 0 ? &run->run.samples : &run->run.intervals;
 }
 
+/* Returns the number of rows that the file has for an interval: of hosts or of operations. */
+static size_t count_each(const struct csv_table *table)
+{
+    const size_t start = csv_table_column(table, "start_s");
+    const char *first = csv_table_text(table, 0, start);
+    size_t count = 1;
+    while (count < table->rows && strcmp(csv_table_text(table, count, start), first) == 0) {
+        count++;
+    }
+    return count;
+}
+
 /* Adds the line of a column: each row of the file, or several merged rows, becomes a horizontal
- * step. Leaves out the rows of other hosts than `host` (NULL for any host), and the levels of a
- * search that were not held. Returns false if no row has a value or, with ABOVE_0, if no value is
- * above 0. */
+ * step. Leaves out the rows of hosts or operations other than `owner` (NULL for any), and the
+ * levels of a search that were not held. Returns false if no row has a value or, with ABOVE_0, if
+ * no value is above 0. */
 static bool add_line(struct chart *chart, const struct report_run *run, const struct kind *kind,
-                     const char *column, const char *name, const char *host)
+                     const char *column, const char *name, const char *owner)
 {
     const struct csv_table *table = table_of(run, kind);
     const bool is_search = (kind->flags & OF_LEVELS) != 0, is_mean = column[0] == '~';
@@ -374,11 +399,12 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
     const bool is_over_rows = chart->across == CHART_OVER_ROWS;
     const size_t outcome = csv_table_column(table, "outcome");
     const size_t place = csv_table_column(table, column + (is_mean ? 1 : 0));
-    const size_t listed = json_array_size(json_object_get(run->run.json, "hosts"));
-    const size_t hosts = host == NULL || listed == 0 ? 1 : listed;
-    const size_t most = CHART_LEVELS_MAX * hosts; /* each interval has a row for each host */
-    const size_t each = is_search ? 1 : (table->rows + most - 1) / most * hosts;
-    const size_t whose = csv_table_column(table, "host");
+    const size_t owners = owner == NULL ? 1 : count_each(table);
+    const size_t most = CHART_LEVELS_MAX * owners; /* each interval has a row for each owner */
+    const size_t merged = is_search ? 1 : (table->rows + most - 1) / most;
+    const size_t each = merged * owners;
+    const size_t whose =
+        csv_table_column(table, (kind->flags & OF_HOSTS) != 0 ? "host" : "operation");
     double best = -INFINITY, rows_before = is_over_rows ? rows_at(run, 0) : 0;
     struct chart_series *series =
         add_series(chart, name, is_search ? table->rows : CHART_LEVELS_MAX);
@@ -389,7 +415,7 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
             if (!csv_table_number(table, row, x_from, &start) ||
                 !csv_table_number(table, row, x_to, &end) ||
                 (is_search && strcmp(csv_table_text(table, row, outcome), "held") != 0) ||
-                (host != NULL && strcmp(csv_table_text(table, row, whose), host) != 0)) {
+                (owner != NULL && strcmp(csv_table_text(table, row, whose), owner) != 0)) {
                 continue;
             }
             double rows = end;
@@ -417,12 +443,92 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
         chart->series_count--;
         return false;
     }
-    if (each > hosts) {
+    if (merged > 1) {
         chart->note[0] = '\0'; /* replaces the same note of an earlier line */
         add_note(chart, "Each level is %s of %zu intervals.", is_mean ? "the mean" : "the highest",
-                 each / hosts);
+                 merged);
     }
     return true;
+}
+
+/* Adds a line for each of the first hosts. */
+static void add_hosts(struct chart *chart, const struct report_run *run, const struct kind *kind)
+{
+    const json_t *hosts = json_object_get(run->run.json, "hosts");
+    for (size_t i = 0; i < json_array_size(hosts) && i < CHART_SERIES_MAX; i++) {
+        const char *host = json_string_value(json_object_get(json_array_get(hosts, i), "host"));
+        add_line(chart, run, kind, kind->lines[0], host == NULL ? "" : host,
+                 host == NULL ? "" : host);
+    }
+    note_first(chart, json_array_size(hosts), CHART_SERIES_MAX, "hosts");
+}
+
+/* A transaction in operations_intervals.csv. */
+struct ranked {
+    const char *name;
+    size_t place; /* its row in each interval */
+    double committed;
+};
+
+/* Compares transactions, those with the most committed first. */
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    const int by_count = (x->committed < y->committed) - (x->committed > y->committed);
+    const int by_place = (x->place > y->place) - (x->place < y->place);
+    return by_count != 0 ? by_count : by_place;
+}
+
+/* Finds the transactions of the file, those with the most committed first. Returns their number. */
+static size_t rank_transactions(const struct csv_table *table,
+                                struct ranked transactions[OPERATIONS_MAX])
+{
+    const size_t each = count_each(table), name = csv_table_column(table, "operation");
+    const size_t kind = csv_table_column(table, "kind"), column = csv_table_column(table, "count");
+    size_t count = 0;
+    for (size_t place = 0; place < each && count < OPERATIONS_MAX; place++) {
+        struct ranked *ranked = &transactions[count];
+        if (strcmp(csv_table_text(table, place, kind), "transaction") != 0) {
+            continue;
+        }
+        *ranked = (struct ranked){.name = csv_table_text(table, place, name), .place = place};
+        for (size_t row = place; row < table->rows; row += each) {
+            double committed;
+            csv_table_number(table, row, column, &committed);
+            ranked->committed += committed;
+        }
+        count++;
+    }
+    qsort(transactions, count, sizeof *transactions, compare_ranked);
+    return count;
+}
+
+/* Adds a line for each transaction, or for those with the most committed. Adds nothing for a single
+ * transaction: the chart of all transactions has its line. */
+static void add_transactions(struct chart *chart, const struct report_run *run,
+                             const struct kind *kind)
+{
+    struct ranked transactions[OPERATIONS_MAX];
+    char left[CHART_NOTE_BYTES / 2] = "";
+    const size_t count = rank_transactions(table_of(run, kind), transactions);
+    size_t unnamed = 0;
+    for (size_t i = 0; i < count && count > 1; i++) {
+        const char *name = transactions[i].name;
+        const size_t length = strlen(left);
+        if (i < CHART_SERIES_MAX) {
+            add_line(chart, run, kind, kind->lines[0], name, name);
+        } else if (length + strlen(name) + 3 < sizeof left && unnamed == 0) {
+            snprintf(left + length, sizeof left - length, "%s%s", length > 0 ? ", " : "", name);
+        } else {
+            unnamed++;
+        }
+    }
+    if (count > CHART_SERIES_MAX) {
+        char more[32] = "";
+        snprintf(more, sizeof more, " and %zu more", unnamed);
+        add_note(chart, "The %d with the most committed. Not drawn: %s%s.", CHART_SERIES_MAX, left,
+                 unnamed > 0 ? more : "");
+    }
 }
 
 /* Adds a line of a histogram of run.json: each bucket is a level from the share of calls below the
@@ -560,6 +666,92 @@ static void add_layers(struct chart *chart, const struct report_run *run)
     }
 }
 
+/* The sessions in calls by what they waited for, in one or more intervals. */
+struct waiting {
+    double from, to, seconds;
+    size_t intervals;
+    double sessions_s[WAIT_CLASSES]; /* sessions times seconds */
+};
+
+/* Adds up the rows of `most` intervals from *row on, and moves *row past them. */
+static struct waiting add_waiting(const struct csv_table *table, size_t most, size_t *row)
+{
+    const size_t start = csv_table_column(table, "start_s"), end = csv_table_column(table, "end_s");
+    const size_t value = csv_table_column(table, "waiting");
+    const size_t key = csv_table_column(table, "class");
+    struct waiting sum = {.from = NAN, .to = NAN};
+    for (; *row < table->rows; (*row)++) {
+        double from, to, sessions;
+        const enum wait_class class = figure_wait_class(csv_table_text(table, *row, key));
+        if (class == WAIT_CLASSES || !csv_table_number(table, *row, start, &from) ||
+            !csv_table_number(table, *row, end, &to) ||
+            !csv_table_number(table, *row, value, &sessions)) {
+            continue;
+        }
+        if (isnan(sum.to) || to > sum.to) {
+            if (sum.intervals == most) {
+                break;
+            }
+            sum.intervals++;
+            sum.from = isnan(sum.from) ? from : sum.from;
+            sum.seconds += to - from;
+            sum.to = to;
+        }
+        sum.sessions_s[class] += sessions * (to - from);
+    }
+    return sum;
+}
+
+/* Adds the mean number of sessions in calls by class of wait, stacked, the largest class below. */
+static void add_waits(struct chart *chart, struct report_run *run)
+{
+    char path[SAVED_RUN_PATH_BYTES + 16];
+    struct csv_table table;
+    struct error error = {0};
+    size_t order[WAIT_CLASSES], classes = 0, row = 0;
+    if (!saved_has_file(run->run.folder, "waits.csv")) {
+        return;
+    }
+    snprintf(path, sizeof path, "%s/waits.csv", run->run.folder);
+    if (csv_table_read(&table, path, &error) != STATUS_OK) {
+        buffer_add_format(absent_of(run), "No chart of waits: %s.", error.text);
+        return;
+    }
+    const struct waiting all = add_waiting(&table, SIZE_MAX, &row);
+    for (size_t next = 0; next < WAIT_CLASSES; next++) {
+        size_t at = classes;
+        if (all.sessions_s[next] <= 0) {
+            continue;
+        }
+        for (; at > 0 && all.sessions_s[next] < all.sessions_s[order[at - 1]]; at--) {
+            order[at] = order[at - 1];
+        }
+        order[at] = next;
+        classes++;
+    }
+    const size_t first = classes > CHART_SERIES_MAX ? classes - CHART_SERIES_MAX : 0;
+    const size_t merged = (all.intervals + CHART_LEVELS_MAX - 1) / CHART_LEVELS_MAX;
+    for (size_t i = first; i < classes; i++) {
+        struct chart_series *series =
+            add_series(chart, i == first && first > 0 ? "other" : wait_class_texts[order[i]].name,
+                       CHART_LEVELS_MAX);
+        row = 0;
+        while (series != NULL && row < table.rows) {
+            struct waiting waiting = add_waiting(&table, merged, &row);
+            double sum = 0;
+            for (size_t k = i == first ? 0 : i; k < classes; k++) {
+                sum += waiting.sessions_s[order[k]];
+            }
+            if (chart->across == CHART_OVER_ROWS) {
+                waiting.from = rows_at(run, waiting.from);
+                waiting.to = rows_at(run, waiting.to);
+            }
+            add_level(series, waiting.from, waiting.to, sum / waiting.seconds);
+        }
+    }
+    csv_table_free(&table);
+}
+
 /* Adds a chart of a run or search, or a sentence about a missing chart. `call`: the operation of an
  * EACH_CALL chart, else "". */
 static void add_chart(struct report *report, struct report_run *run, const struct kind *kind,
@@ -578,19 +770,19 @@ static void add_chart(struct report *report, struct report_run *run, const struc
     if ((kind->flags & OF_TRACE) != 0) {
         add_layers(&chart, run);
         add_note(&chart, "The mean number at a time; each line includes the lines below it.");
+    } else if ((kind->flags & OF_WAITS) != 0) {
+        add_waits(&chart, run);
+        add_note(&chart, "The mean number at a time; each line includes the lines below it.");
     } else if (kind->lines == NULL) {
         add_latencies(&chart, run);
+    } else if ((kind->flags & OF_HOSTS) != 0) {
+        add_hosts(&chart, run, kind);
+    } else if ((kind->flags & OF_TRANSACTIONS) != 0) {
+        add_transactions(&chart, run, kind);
     }
-    const bool is_of_hosts = (kind->flags & OF_HOSTS) != 0;
-    const json_t *hosts = is_of_hosts ? json_object_get(run->run.json, "hosts") : NULL;
-    for (size_t i = 0; i < json_array_size(hosts) && i < CHART_SERIES_MAX; i++) {
-        const char *host = json_string_value(json_object_get(json_array_get(hosts, i), "host"));
-        add_line(&chart, run, kind, kind->lines[0], host == NULL ? "" : host,
-                 host == NULL ? "" : host);
-    }
-    note_first(&chart, json_array_size(hosts), CHART_SERIES_MAX, "hosts");
+    const bool has_owners = (kind->flags & (OF_HOSTS | OF_TRANSACTIONS)) != 0;
     for (const char *const *line = kind->lines;
-         line != NULL && *line != NULL && !is_both && !is_of_hosts; line += 2) {
+         line != NULL && *line != NULL && !is_both && !has_owners; line += 2) {
         char column[CHART_TEXT_BYTES];
         snprintf(column, sizeof column, "%s%s", **line == '_' ? call : "", *line);
         has_values |= add_line(&chart, run, kind, column, line[1], NULL);
@@ -609,7 +801,8 @@ static void add_chart(struct report *report, struct report_run *run, const struc
         add_note(&chart, "The server's share is unknown%s%.*s.", why[0] == '\0' ? "" : ": ",
                  CHART_NOTE_BYTES - 40, why);
     }
-    chart.is_filled = (kind->flags & FILLED) != 0 && chart.series_count == 1;
+    chart.is_filled =
+        ((kind->flags & FILLED) != 0 && chart.series_count == 1) || (kind->flags & OF_WAITS) != 0;
     chart.end = is_over_time ? end_of(&chart, run) : chart.end;
     for (size_t i = 0; is_over_time && i < run->events.count && i < CHART_MARKS_MAX; i++) {
         const double at_s = (double)run->events.entries[i].at_ns / (double)MONO_NS_PER_S;
@@ -636,12 +829,28 @@ static void add_chart(struct report *report, struct report_run *run, const struc
     }
 }
 
+/* Reads operations_intervals.csv, which may be large: only the charts of one run need it at a time.
+ * A run without a script does not have the file. */
+static void read_operations(struct report_run *run)
+{
+    char path[SAVED_RUN_PATH_BYTES + 32];
+    struct error error = {0};
+    snprintf(path, sizeof path, "%s/operations_intervals.csv", run->run.folder);
+    if (saved_has_file(run->run.folder, "operations_intervals.csv") &&
+        csv_table_read(&run->run.operations_intervals, path, &error) != STATUS_OK) {
+        buffer_add_format(absent_of(run), "No chart of each transaction: %s.", error.text);
+    }
+}
+
 /* Adds the chart of the sessions' rows/s, slowest first. */
 static void add_pace(struct report *report, struct report_run *run)
 {
     char path[SAVED_RUN_PATH_BYTES + 16];
     struct csv_table table;
     struct error error = {0};
+    if (run->run.is_running) {
+        return;
+    }
     snprintf(path, sizeof path, "%s/sessions.csv", run->run.folder);
     if (csv_table_read(&table, path, &error) != STATUS_OK) {
         buffer_add_format(absent_of(run), "No chart of the sessions' pace: %s.", error.text);
@@ -696,6 +905,9 @@ static void add_run(struct report *report, struct report_run *run)
                           isnan(rows_after) ? "the run's files do not have the number of rows"
                                             : "no row was appended");
     }
+    if (of == OF_RUN && !is_short) {
+        read_operations(run);
+    }
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if ((kinds[i].flags & of) == 0 ||
             ((is_short || has_no_rows) && (kinds[i].flags & PERCENTILES) == 0)) {
@@ -719,6 +931,7 @@ static void add_run(struct report *report, struct report_run *run)
             }
         }
     }
+    csv_table_free(&run->run.operations_intervals);
     double rows = 0;
     const bool has_rows =
         !report_is_scripted(&run->run) ||
@@ -926,7 +1139,8 @@ bool charts_make(struct report *report)
         }
     }
     report->overview.count = list->count - report->overview.first;
-    for (size_t i = 0; i < report->run_count && report->has_run_charts; i++) {
+    const size_t first = report->has_run_charts ? 0 : report->run_count;
+    for (size_t i = first; i < report->run_count + (report->running != NULL); i++) {
         struct report_run *run = &report->runs[i];
         run->charts.first = list->count;
         add_run(report, run);

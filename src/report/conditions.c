@@ -33,12 +33,48 @@ static void add_columns(struct figure_columns *columns, const struct operation_l
     }
 }
 
+enum status interval_bound(struct bound *bound, const struct operation_list *operations,
+                           char column[FIGURE_KEY_BYTES], double *limit, struct error *error)
+{
+    struct figure_columns columns = {.count = 0};
+    struct figure_choice choice;
+    bound_name_column(bound, operations);
+    add_columns(&columns, operations);
+    if (figure_find(&columns, bound->name, &choice, error) != STATUS_OK) {
+        error_clear(error);
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "bound '%s': '%s' is not a figure of an interval of this run: use a column of "
+                  "intervals.csv, such as append.p99, errors, error_percent or rows_per_s",
+                  bound->text, bound->name);
+        return STATUS_REJECTED;
+    }
+    snprintf(column, FIGURE_KEY_BYTES, "%s", choice.names[0]);
+    return figure_scale(bound, column, limit, error);
+}
+
+/* Gives the value of a column in the row of an interval. */
+static bool value_in(const struct report_row *row, const char *column, double *value)
+{
+    const struct report_cell *cell = report_row_find(row, column);
+    if (cell == NULL || !cell->value.is_known) {
+        return false;
+    }
+    *value = figure_is_whole(cell->unit) ? (double)cell->value.count : cell->value.number;
+    return true;
+}
+
+bool interval_value(const struct interval *interval, const struct operation_list *operations,
+                    const char *column, double *value)
+{
+    struct report_row row = {.operations = operations};
+    report_intervals.fill(&row, interval);
+    return value_in(&row, column, value);
+}
+
 /* Reads the condition in `text`, which has no comma. */
 static enum status parse_one(struct condition *condition, const char *text,
                              const struct operation_list *operations, struct error *error)
 {
-    struct figure_columns columns = {.count = 0};
-    struct figure_choice choice;
     const char *wait = strstr(text, FOR), *rest;
     const char *time = wait == NULL ? "" : wait + strlen(FOR);
     time += strspn(time, " ");
@@ -49,7 +85,8 @@ static enum status parse_one(struct condition *condition, const char *text,
              (int)(wait == NULL ? strlen(text) : (size_t)(wait - text)), text);
     if (wait != NULL && !units_parse_duration(time, LEAST_MAX_NS, &condition->least_ns)) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "condition '%s': '%s' is not a time up to 24 h: write append.p99>1s for 10s",
+                  "condition '%s': '%s' is not a time up to 24 h: write, for example, "
+                  "append.p99>1s for 10s",
                   text, wait + strlen(FOR));
         return STATUS_REJECTED;
     }
@@ -57,19 +94,8 @@ static enum status parse_one(struct condition *condition, const char *text,
     if (bound_parse(&condition->bound, &rest, error) != STATUS_OK) {
         return STATUS_REJECTED;
     }
-    bound_name_column(&condition->bound, operations);
-    add_columns(&columns, operations);
-    if (figure_find(&columns, condition->bound.name, &choice, error) != STATUS_OK) {
-        error_clear(error);
-        error_set(
-            error, ERROR_USAGE, 0, NULL,
-            "condition '%s': '%s' is not a figure of an interval of this run: use a column of "
-            "intervals.csv, such as append.p99, errors, error_percent or rows_per_s",
-            text, condition->bound.name);
-        return STATUS_REJECTED;
-    }
-    snprintf(condition->column, sizeof condition->column, "%s", choice.names[0]);
-    return figure_scale(&condition->bound, condition->column, &condition->limit, error);
+    return interval_bound(&condition->bound, operations, condition->column, &condition->limit,
+                          error);
 }
 
 enum status conditions_parse(struct conditions *conditions, const struct plan *plan,
@@ -116,12 +142,10 @@ bool conditions_check(struct conditions *conditions, const struct interval *inte
     report_intervals.fill(&row, interval);
     for (size_t i = 0; i < conditions->count; i++) {
         struct condition *condition = &conditions->entries[i];
-        const struct report_cell *cell = report_row_find(&row, condition->column);
-        if (cell == NULL || !cell->value.is_known) {
+        double value;
+        if (!value_in(&row, condition->column, &value)) {
             continue;
         }
-        const double value =
-            figure_is_whole(cell->unit) ? (double)cell->value.count : cell->value.number;
         if (!bound_holds(condition->bound.relation, value, condition->limit)) {
             condition->since_ns = -1;
             continue;

@@ -29,8 +29,7 @@ struct condition {
     char column[FIGURE_KEY_BYTES]; /* name of the column in intervals.csv */
     double limit;                  /* in the column's unit */
     int64_t least_ns;              /* how long it has to hold; 0: one interval */
-    int64_t
-        since_ns; /* start of the first interval since which it has held; -1: it does not hold */
+    int64_t since_ns;              /* when it began to hold; -1: it does not hold */
 };
 
 struct conditions {
@@ -43,6 +42,15 @@ struct conditions {
  * condition is wrong and what would be right. */
 enum status conditions_parse(struct conditions *conditions, const struct plan *plan,
                              struct error *error);
+
+/* Finds the column of intervals.csv that a bound is on, and converts the bound's number into the
+ * column's unit. REJECTED: *error says what is wrong and what would be right. */
+enum status interval_bound(struct bound *bound, const struct operation_list *operations,
+                           char column[FIGURE_KEY_BYTES], double *limit, struct error *error);
+
+/* Gives the value of a column of intervals.csv. Returns false if the interval lacks the value. */
+bool interval_value(const struct interval *interval, const struct operation_list *operations,
+                    const char *column, double *value);
 
 /* Compares an interval with all conditions, in the order of the intervals. Returns true if a
  * condition has held for its time; `text` then says which, and the last value: "append.p99>1s for

@@ -10,6 +10,10 @@
 #include "ranks/merge.h"
 #include "report/figures.h"
 
+enum {
+    DIGITS_MAX = 20 /* digits of the largest number */
+};
+
 void csv_begin(struct csv *csv, FILE *stream, bool is_header)
 {
     *csv = (struct csv){.stream = stream, .is_header = is_header};
@@ -110,6 +114,18 @@ void csv_write_operations(FILE *stream, const struct figure_set *set, const stru
     }
 }
 
+void csv_write_metrics(FILE *stream, const struct operation_list *operations,
+                       const struct result *result)
+{
+    static const struct script_metric nothing = {.name = "", .unit = ""};
+    static const struct metric_sum empty = {.metric = &nothing};
+    write_row(stream, &report_metrics, operations, &(struct metric_row){.sum = &empty}, true);
+    for (size_t i = 0; i < result->metric_count; i++) {
+        const struct metric_row metric = {&result->metrics[i], result->measured_ns};
+        write_row(stream, &report_metrics, operations, &metric, false);
+    }
+}
+
 void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,
                const void *record)
 {
@@ -119,9 +135,12 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
         struct level level;
         struct session_summary session;
         struct mark mark;
+        struct transaction_log_row logged;
         struct host_result host;
         struct host_interval host_interval;
+        struct operation_interval operation_interval;
         struct rank_row rank;
+        struct wait_row wait;
         struct rank_sample rank_sample;
     } nothing;
     static const struct report_table *const tables[CSV_FILES] = {
@@ -129,13 +148,58 @@ void csv_write(FILE *stream, enum csv_file file, const struct operation_list *op
         [CSV_INTERVALS] = &report_intervals,
         [CSV_SESSIONS] = &report_sessions,
         [CSV_EVENTS] = &report_marks,
+        [CSV_TRANSACTIONS] = &report_logged,
         [CSV_LEVELS] = &report_levels,
         [CSV_HOSTS] = &report_hosts,
         [CSV_HOSTS_INTERVALS] = &report_hosts_intervals,
+        [CSV_OPERATIONS_INTERVALS] = &report_operations_intervals,
+        [CSV_STAGES] = &report_stages,
+        [CSV_WAITS] = &report_waits,
         [CSV_RANKS] = &report_ranks,
         [CSV_RANKS_SAMPLES] = &report_ranks_samples,
     };
     write_row(stream, tables[file], operations, record == NULL ? &nothing : record, record == NULL);
+}
+
+/* Writes the digits of a number and a comma. Returns the end. */
+static char *put_digits(char *at, uint64_t number)
+{
+    char digits[DIGITS_MAX];
+    size_t first = sizeof digits;
+    do {
+        digits[--first] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    memcpy(at, digits + first, sizeof digits - first);
+    at += sizeof digits - first;
+    *at = ',';
+    return at + 1;
+}
+
+/* Writes a time, which is unknown if it is negative, and a comma. Returns the end. */
+static char *put_ns(char *at, int64_t ns)
+{
+    if (ns >= 0) {
+        return put_digits(at, (uint64_t)ns);
+    }
+    *at = ',';
+    return at + 1;
+}
+
+void csv_write_logged(FILE *stream, const struct transaction_log_row *row)
+{
+    char numbers[3 * (DIGITS_MAX + 1)];
+    char *end = put_digits(put_digits(put_ns(numbers, row->end_ns), row->session), row->turn);
+    fwrite(numbers, 1, (size_t)(end - numbers), stream);
+    struct csv texts = {.stream = stream};
+    csv_text(&texts, NULL, row->transaction);
+    csv_text(&texts, NULL, row->outcome);
+    numbers[0] = ',';
+    end = put_digits(numbers + 1, row->tries);
+    end = put_ns(put_ns(end, row->latency_ns), row->response_ns);
+    end[-1] = '\r';
+    end[0] = '\n';
+    fwrite(numbers, 1, (size_t)(end + 1 - numbers), stream);
 }
 
 void hgrm_write(FILE *stream, const struct histogram *histogram)

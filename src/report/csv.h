@@ -40,16 +40,24 @@ void csv_write_summary(FILE *stream, const struct figure_set *set);
 /* Writes operations.csv: a row for each transaction and each statement name of the script. */
 void csv_write_operations(FILE *stream, const struct figure_set *set, const struct causes *causes);
 
+/* Writes metrics.csv: a row for each metric of the script. */
+void csv_write_metrics(FILE *stream, const struct operation_list *operations,
+                       const struct result *result);
+
 /* The other CSV files of a run. */
 enum csv_file {
     CSV_SAMPLES,
     CSV_INTERVALS,
     CSV_SESSIONS,
     CSV_EVENTS,
+    CSV_TRANSACTIONS, /* with --log-transactions */
     CSV_LEVELS,
     CSV_HOSTS, /* with several hosts */
     CSV_HOSTS_INTERVALS,
-    CSV_RANKS, /* with several ranks */
+    CSV_OPERATIONS_INTERVALS, /* with a script */
+    CSV_STAGES,               /* with stages */
+    CSV_WAITS,                /* with --waits */
+    CSV_RANKS,                /* with several ranks */
     CSV_RANKS_SAMPLES,
     CSV_FILES,
 };
@@ -58,6 +66,10 @@ enum csv_file {
  * header. */
 void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,
                const void *record);
+
+/* Writes a row of transactions.csv, exactly as csv_write does, but many times faster: a run may
+ * have millions of these rows. */
+void csv_write_logged(FILE *stream, const struct transaction_log_row *row);
 
 /*
  * Writes a histogram in the percentile format of HdrHistogram's outputPercentileDistribution

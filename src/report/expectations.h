@@ -17,8 +17,7 @@ enum {
 
 /* Adds the bounds in `text` ("throughput>=50k, append_p99<=20ms, lost==0") to *expectations. The
  * bounds are on figures of summary.csv, or of an operation that the script names. If `text` is
- * NULL, adds nothing. If it returns REJECTED, *error says which bound is wrong and what would be
- * right. */
+ * NULL, adds nothing. On REJECTED, *error says which bound is wrong and what would be right. */
 enum status expectations_add(struct expectations *expectations, const char *text,
                              const struct operation_list *operations, struct error *error);
 

@@ -139,7 +139,15 @@ static void fill_transactions(struct figure_set *set, const struct plan *plan,
         lost += dataset->lost;
         surplus += dataset->surplus;
     }
-    FILL(set, TEXT(WORKLOAD, script->name), TEXT(WORKLOAD_HASH, script->hash),
+    uint64_t checked = 0, broken = 0;
+    for (size_t i = 0; i < result->invariant_count; i++) {
+        checked += result->invariants[i].state == VERIFICATION_DONE;
+        broken += result->invariants[i].rows > 0;
+    }
+    const bool has_claims = script->invariant_count > 0;
+    FILL(set, COUNT_IF(INVARIANTS_CHECKED, has_claims, checked),
+         COUNT_IF(INVARIANTS_BROKEN, has_claims, broken), TEXT(WORKLOAD, script->name),
+         TEXT(WORKLOAD_HASH, script->hash),
          TEXT(PARAMS, describe_params(script, set->params, sizeof set->params)),
          COUNT(TRANSACTIONS_BALANCE, transactions_balance(counters)),
          COUNT(RETRIES, transactions_retries(counters)),
@@ -255,12 +263,78 @@ static void fill_io(struct figure_set *set, const struct result *result)
 #undef IO_RATIO
 }
 
+static void add_part(struct commit_story *story, const char *name, double share)
+{
+    if (share > 0) {
+        story->parts[story->count++] =
+            (struct commit_part){name, share * story->mean_ms, 100 * share};
+    }
+}
+
+bool figures_of_commit(struct commit_story *story, const struct result *result)
+{
+    const struct waits *waits = result->waits;
+    struct wait_share share;
+    *story = (struct commit_story){.operation = OPERATION_COMMIT};
+    if (waits == NULL || result->trace == NULL || result->trace->level == IO_TRACE_OFF) {
+        return false;
+    }
+    if (!waits_share(waits, OPERATION_COMMIT, WAIT_LOG, &share)) {
+        story->operation = OPERATION_APPEND;
+    }
+    const struct histogram *calls = recorder_histogram(&result->totals, story->operation);
+    const struct histogram *layers = result->trace->syncs[TRACE_WAL].layers;
+    if (!waits_share(waits, story->operation, WAIT_LOG, &share) || calls->total == 0 ||
+        layers[TRACE_TOTAL].total == 0) {
+        return false;
+    }
+    story->mean_ms = histogram_mean_ns(calls) / (double)MONO_NS_PER_MS;
+    const double sync_ns = histogram_mean_ns(&layers[TRACE_TOTAL]);
+    const double others = waits_type_share(waits, story->operation, WAIT_LOG, "LWLock");
+    const double own = share.share.share - others;
+    add_part(story, "waiting until another session had written the log", others);
+    static const char *const names[] = {[TRACE_VFS] = "log write: file system",
+                                        [TRACE_QUEUE] = "log write: queue of the device",
+                                        [TRACE_DEVICE] = "log write: device"};
+    for (size_t layer = TRACE_VFS; layer <= TRACE_DEVICE; layer++) {
+        add_part(story, names[layer], own * histogram_mean_ns(&layers[layer]) / sync_ns);
+    }
+    double rest = 1 - share.share.share;
+    static const struct {
+        enum wait_class class;
+        const char *name;
+    } classes[] = {{WAIT_CPU, "CPU of the server, or waiting for it"},
+                   {WAIT_CLIENT, "client or network"},
+                   {WAIT_LOCK, "row or table lock"}};
+    for (size_t i = 0; i < COUNT_OF(classes); i++) {
+        waits_share(waits, story->operation, classes[i].class, &share);
+        add_part(story, classes[i].name, share.share.share);
+        rest -= share.share.share;
+    }
+    add_part(story, "other waits", rest > 0.0005 ? rest : 0);
+    return true;
+}
+
+static void fill_waits(struct figure_set *set, const struct waits *waits)
+{
+    for (size_t i = 0; i < set->operations.count && waits != NULL; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < WAIT_CLASSES; k++) {
+            const double share = waits_type_share(waits, i, (enum wait_class)k, "");
+            set->waits[i].percents[k] = 100 * share;
+            sum += share;
+        }
+        set->waits[i].is_known = sum > 0; /* the shares of an operation that was seen add up to 1 */
+    }
+}
+
 void figures_of_result(struct figure_set *set, const struct plan *plan, const struct result *result)
 {
     const char *const *states = figures_verification_names;
     *set =
         (struct figure_set){.operations = plan_operations(plan),
                             .counts = (const uint64_t(*)[OPERATION_COUNTS])result->totals.counts};
+    fill_waits(set, result->waits);
     const uint64_t *counters = result->totals.counters;
     for (size_t id = 0; id < FIGURES; id++) {
         const int counter = figure_table[id].counter;
@@ -270,7 +344,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
                 .count = counters[counter]};
         }
     }
-    const bool has_rate = plan->rate_rows_per_s > 0, has_batches = has_rate && plan->script == NULL;
+    const bool has_rate = plan_has_rate(plan), has_batches = has_rate && plan->script == NULL;
     const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
     /* counters that only some runs have */
     const struct {
@@ -281,6 +355,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
                  {FIGURE_FRESH_BEHIND, is_checked},
                  {FIGURE_FRESH_BACKWARD, is_checked},
                  {FIGURE_TRANSACTIONS_DUE, has_rate},
+                 {FIGURE_TRANSACTIONS_NOT_DUE, plan->has_group_rates},
                  {FIGURE_SKIPPED, has_rate},
                  {FIGURE_TRANSACTIONS_NOT_BEGUN, has_rate},
                  {FIGURE_LATE, has_rate}};
@@ -296,7 +371,8 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          TEXT(ENGINE, result->engine), TEXT(NOTE, result->connection.note),
          TEXT(STARTED_UTC, set->started_utc),
          TEXT(STOP_REASON, stop_reason_names[result->stop_reason]),
-         TEXT(VERDICT_REASON, result->verdict_reason), COUNT(EXIT_CODE, result->exit_code),
+         TEXT(VERDICT_REASON, result->verdict_reason),
+         COUNT_IF(EXIT_CODE, result->verdict != VERDICT_RUNNING, result->exit_code),
          TEXT(EXIT_REASON, result->exit_reason),
          TEXT(FIRST_LIMIT, first == NULL ? NULL : first->name),
          TEXT(FIRST_LIMIT_SIDE, first == NULL ? NULL : limit_side_names[first->side]),

@@ -19,6 +19,25 @@ void figures_of_result(struct figure_set *set, const struct plan *plan,
  * unknown. */
 void figures_of_trace(struct figure_set *set, const struct trace_sum *trace);
 
+/* The parts of an average commit's time, with --waits and --io-trace: the waits say how much of it
+ * was the log, and the trace how a sync of the log divides into file system, queue and device. */
+enum {
+    COMMIT_PARTS_MAX = 8
+};
+struct commit_part {
+    const char *name;
+    double ms, percent;
+};
+struct commit_story {
+    size_t operation; /* COMMIT, or APPEND where an append commits by itself */
+    double mean_ms;   /* the sum of the parts */
+    size_t count;
+    struct commit_part parts[COMMIT_PARTS_MAX];
+};
+
+/* Returns false if the run was not polled or not traced, or if no sync of the log was seen. */
+bool figures_of_commit(struct commit_story *story, const struct result *result);
+
 extern const char *const figures_verification_names[]; /* "none", "failed", "done" */
 
 /* Returns the value at a point of a histogram; 0 when the histogram is empty. */

@@ -29,15 +29,20 @@ static const char *const file_names[FILE_HGRM] = {
     [CSV_INTERVALS] = "intervals.csv",
     [CSV_SESSIONS] = "sessions.csv",
     [CSV_EVENTS] = "events.csv",
+    [CSV_TRANSACTIONS] = "transactions.csv",
     [CSV_LEVELS] = "levels.csv",
     [CSV_HOSTS] = "hosts.csv",
     [CSV_HOSTS_INTERVALS] = "hosts_intervals.csv",
+    [CSV_OPERATIONS_INTERVALS] = "operations_intervals.csv",
+    [CSV_STAGES] = "stages.csv",
+    [CSV_WAITS] = "waits.csv",
     [CSV_RANKS] = "ranks.csv",
     [CSV_RANKS_SAMPLES] = "ranks_samples.csv",
     [FILE_SUMMARY] = "summary.csv",
     [FILE_RUN] = "run.json",
     [FILE_SEARCH] = "find-max.json",
     [FILE_OPERATIONS] = "operations.csv",
+    [FILE_METRICS] = "metrics.csv",
     [FILE_IO] = "io.csv",
 };
 
@@ -148,13 +153,23 @@ static bool is_wanted(const struct run_files *files, const struct plan *plan, in
     case CSV_RANKS:
     case CSV_RANKS_SAMPLES:
         return plan->facts->ranks > 0 && !plan->is_follower;
+    case CSV_STAGES:
+        return plan_stages(plan)->count > 0;
+    case CSV_WAITS: /* rank 0 alone polls */
+        return plan_polls_waits(plan) && !plan->is_follower;
     case CSV_HOSTS:
     case CSV_HOSTS_INTERVALS:
         return plan->host_count > 0;
+    case CSV_OPERATIONS_INTERVALS: /* ranks do not send these figures to rank 0 */
+        return plan->script != NULL && plan->facts->ranks == 0;
     case FILE_IO:
         return plan->io_trace != IO_TRACE_OFF;
     case FILE_OPERATIONS:
         return !plan->is_search && plan->script != NULL;
+    case FILE_METRICS:
+        return !plan->is_search && plan->script != NULL && plan->script->metric_count > 0;
+    case CSV_TRANSACTIONS:
+        return plan->log_share > 0;
     case FILE_SUMMARY:
     case CSV_SAMPLES:
     case CSV_INTERVALS:
@@ -181,7 +196,7 @@ static int open_files(struct run_files *files, const struct plan *plan)
             return errno;
         }
         files->is_made[file] = true;
-        const bool is_aside = file >= FILE_RUN && file <= FILE_OPERATIONS;
+        const bool is_aside = file >= FILE_RUN && file <= FILE_METRICS;
         files->streams[file] = is_aside ? NULL : fdopen(fd, "a");
         if (files->streams[file] == NULL) {
             const int number = is_aside ? 0 : errno;
@@ -199,7 +214,7 @@ static void restart(struct run_files *files, enum csv_file file)
 {
     FILE *stream = files->streams[file];
     if (stream != NULL && ftruncate(fileno(stream), 0) != 0) {
-        mark_short(files, file, errno);
+        mark_short(files, (int)file, errno);
     }
     files->whole_bytes[file] = 0;
     run_files_add(files, file, NULL);
@@ -208,7 +223,7 @@ static void restart(struct run_files *files, enum csv_file file)
 void run_files_join(struct run_files *files, const struct merge *merge, const struct result *result)
 {
     static const enum csv_file joined[] = {CSV_INTERVALS, CSV_HOSTS_INTERVALS, CSV_SAMPLES,
-                                           CSV_RANKS, CSV_RANKS_SAMPLES};
+                                           CSV_STAGES,    CSV_RANKS,           CSV_RANKS_SAMPLES};
     for (size_t i = 0; i < COUNT_OF(joined); i++) {
         restart(files, joined[i]);
     }
@@ -220,6 +235,9 @@ void run_files_join(struct run_files *files, const struct merge *merge, const st
             run_files_add(files, CSV_HOSTS_INTERVALS,
                           &(struct host_interval){&interval, result->hosts[host].name, host});
         }
+    }
+    for (size_t i = 0; i < result->stage_count; i++) {
+        run_files_add(files, CSV_STAGES, &result->stages[i]);
     }
     for (size_t i = 0; i < merge_sample_count(merge); i++) {
         run_files_add(files, CSV_RANKS_SAMPLES, merge_sample(merge, i));
@@ -273,9 +291,35 @@ void run_files_add(struct run_files *files, enum csv_file file, const void *reco
     if (files->streams[file] != NULL) {
         const locale_t before = units_use_point();
         csv_write(files->streams[file], file, &files->operations, record);
-        flush_file(files, file);
+        flush_file(files, (int)file);
         uselocale(before);
     }
+}
+
+size_t run_files_add_logged(struct run_files *files, const struct transaction_log_row *rows,
+                            size_t count)
+{
+    FILE *stream = files->streams[CSV_TRANSACTIONS];
+    if (stream == NULL) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        csv_write_logged(stream, &rows[i]);
+    }
+    flush_file(files, CSV_TRANSACTIONS);
+    return files->streams[CSV_TRANSACTIONS] == NULL ? 0 : count;
+}
+
+void run_files_note_missing(struct run_files *files, uint64_t rows)
+{
+    const bool has_failed = files->streams[CSV_TRANSACTIONS] == NULL;
+    pthread_mutex_lock(&files->lock);
+    const size_t used = strlen(files->shortage);
+    snprintf(files->shortage + used, sizeof files->shortage - used, "%s%s: %s %s missing%s",
+             used > 0 ? "; " : "", file_names[CSV_TRANSACTIONS], UNITS_COUNT(rows),
+             units_plural(rows, "row is", "rows are"),
+             has_failed ? "" : " (writing was too slow: log a smaller share)");
+    pthread_mutex_unlock(&files->lock);
 }
 
 /* Writes the headers of the growing files, and events.csv. Returns 0 or errno. */
@@ -283,8 +327,12 @@ static int begin_files(struct run_files *files, const struct plan *plan)
 {
     run_files_add(files, CSV_SAMPLES, NULL);
     run_files_add(files, CSV_INTERVALS, NULL);
+    run_files_add(files, CSV_TRANSACTIONS, NULL);
     run_files_add(files, CSV_LEVELS, NULL);
+    run_files_add(files, CSV_STAGES, NULL);
+    run_files_add(files, CSV_WAITS, NULL);
     run_files_add(files, CSV_HOSTS_INTERVALS, NULL);
+    run_files_add(files, CSV_OPERATIONS_INTERVALS, NULL);
     FILE *events = files->streams[CSV_EVENTS];
     bool has_failed = files->shortage[0] != '\0';
     if (events != NULL && !has_failed) {
@@ -419,7 +467,7 @@ void run_files_mark_short(struct run_files *files, enum run_file file, int numbe
     if (files->streams[file] != NULL) {
         files->whole_bytes[file] = lseek(fileno(files->streams[file]), 0, SEEK_END);
     }
-    mark_short_of(files, file, number, machine);
+    mark_short_of(files, (int)file, number, machine);
 }
 
 int run_files_read_io(const struct run_files *files)
@@ -449,13 +497,15 @@ static int replace(struct run_files *files, int file, const struct run_outcome *
     struct buffer content = {0};
     FILE *stream = buffer_open(&content);
     bool is_written = stream != NULL;
-    if (is_written && (file == FILE_SUMMARY || file == FILE_OPERATIONS)) {
+    if (is_written && file >= FILE_SUMMARY) {
         struct figure_set set;
         figures_of_result(&set, outcome->plan, outcome->result);
         if (file == FILE_SUMMARY) {
             csv_write_summary(stream, &set);
-        } else {
+        } else if (file == FILE_OPERATIONS) {
             csv_write_operations(stream, &set, &outcome->result->causes);
+        } else {
+            csv_write_metrics(stream, &set.operations, outcome->result);
         }
     } else if (is_written) {
         is_written = report_write_json(stream, outcome->plan, outcome->table, outcome->result,
@@ -474,7 +524,7 @@ bool run_files_write_outcome(struct run_files *files, const struct run_outcome *
 {
     const locale_t before = units_use_point();
     int number = 0;
-    for (int file = FILE_RUN; file <= FILE_OPERATIONS && number == 0; file++) {
+    for (int file = FILE_RUN; file <= FILE_METRICS && number == 0; file++) {
         number = files->is_made[file] ? replace(files, file, outcome) : 0;
         struct stat own;
         /* a removed folder is already in the shortage */

@@ -2,14 +2,14 @@
  * The folder of a run and the files in it.
  *
  * Whatever may fail is tried before the first connection: the folder is made, every file is
- * created, and disk space is reserved for the files that are written at the end. During the run
- * intervals.csv and samples.csv grow row by row, and each row is flushed; events.csv gets the marks
- * of the plan and is then left to the user. A failed write marks its file as short, and the run
- * goes on.
+ * created, and disk space is reserved for the files that are written at the end. During the run the
+ * files of intervals, stages and samples grow row by row, and each row is flushed; events.csv gets
+ * the marks of the plan and is then left to the user. A failed write marks its file as short, and
+ * the run goes on.
  *
- * The measuring thread writes the rows of intervals.csv and samples.csv until it has ended; the
- * main thread does all else. A search has levels.csv and find-max.json instead of the files that
- * sum up a run.
+ * The measuring thread writes the rows of intervals, stages and samples until it has ended, and the
+ * thread of the log of transactions the rows of transactions.csv; the main thread does the rest. A
+ * search has levels.csv and find-max.json instead of the files that sum up a run.
  */
 #ifndef REPORT_FILES_H
 #define REPORT_FILES_H
@@ -35,10 +35,11 @@ enum {
 struct run_files;
 
 enum run_file {
-    FILE_RUN = CSV_FILES, /* from here to FILE_OPERATIONS: the outcome, written at the end */
+    FILE_RUN = CSV_FILES, /* from here to FILE_METRICS: the outcome, written at the end */
     FILE_SEARCH,
     FILE_SUMMARY,
     FILE_OPERATIONS,
+    FILE_METRICS,
     FILE_IO,   /* io.csv, which the tracer writes */
     FILE_HGRM, /* histogram of the first operation; the histograms of the other operations follow */
 };
@@ -51,6 +52,14 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
 
 /* Adds a row to a CSV file and flushes it. If `record` is NULL, adds the header. */
 void run_files_add(struct run_files *files, enum csv_file file, const void *record);
+
+/* Adds rows to transactions.csv, and flushes them together. Returns how many of them the file has:
+ * all or none. */
+size_t run_files_add_logged(struct run_files *files, const struct transaction_log_row *rows,
+                            size_t count);
+
+/* Notes how many rows of transactions.csv are missing. */
+void run_files_note_missing(struct run_files *files, uint64_t rows);
 
 /* Replaces the rows of this rank by the rows of all ranks: in intervals.csv, hosts_intervals.csv
  * and samples.csv. Writes ranks.csv and ranks_samples.csv. */
@@ -83,18 +92,19 @@ struct run_outcome {
     const struct search *search; /* NULL for a run */
 };
 
-/* Writes the files about the outcome: summary.csv and run.json, and operations.csv if the run has a
- * script. For a search: summary.csv and find-max.json. Each file is written aside and then renamed,
- * so the function can be called again when the outcome has changed; after a failed write a file
- * keeps its previous content. Returns false if a write failed; run_files_shortage says why. */
+/* Writes the files about the outcome: summary.csv and run.json, and operations.csv and metrics.csv
+ * if the run has a script and the script has metrics. For a search: summary.csv and find-max.json.
+ * Each file is written aside and then renamed, so the function can be called again when the outcome
+ * has changed; after a failed write a file keeps its previous content. Returns false if a write
+ * failed; run_files_shortage says why. */
 bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome);
 
 /* Returns the short or removed files and the reasons, as one line ("intervals.csv: No space left on
  * device"); "" when all files are whole. Valid until run_files_destroy. */
 const char *run_files_shortage(const struct run_files *files);
 
-/* Closes the files and frees; takes NULL. `is_failed`: the run never began. The files are then
- * removed, and also the folder if it is empty; otherwise they stay. */
+/* Closes the files and frees `files`; takes NULL. `is_failed`: the run never began. The files are
+ * then removed, and also the folder if it is empty; otherwise they stay. */
 void run_files_destroy(struct run_files *files, bool is_failed);
 
 /* Creates or truncates the file of an option; does nothing when `path` is NULL or *stream is open.

@@ -1,5 +1,6 @@
 #include "plan/facts.h"
 #include "report/text.h"
+#include "trace/switches.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>
@@ -74,7 +75,7 @@ static void add_plan(struct tree root, const struct plan *plan)
     tree_text(tree, "adapter", plan->adapter->name);
     const struct tree target = tree_object(tree, "target");
     tree_text(target, "display", plan->facts->target);
-    /* a connection string may hold the password too */
+    /* a connection string may also hold the password */
     tree_text(target, "path",
               (plan->adapter->flags & ADAPTER_STRING) != 0 ? NULL : plan->target.path);
     tree_text(tree, "options_files", plan->options_files[0] == '\0' ? NULL : plan->options_files);
@@ -348,6 +349,20 @@ static void add_operations(struct tree root, const struct figure_set *set)
     }
 }
 
+/* Adds the metrics that the script declares. */
+static void add_metrics(struct tree root, const struct operation_list *operations,
+                        const struct result *result)
+{
+    if (result->metric_count == 0) {
+        return;
+    }
+    const struct tree list = tree_array(root, report_metrics.list);
+    for (size_t i = 0; i < result->metric_count; i++) {
+        const struct metric_row metric = {&result->metrics[i], result->measured_ns};
+        add_row(tree_append_object(list), &report_metrics, operations, &metric);
+    }
+}
+
 /* Adds the tables that a script changed, and the verification of their rows. */
 static void add_datasets(struct tree root, const struct plan *plan, const struct result *result)
 {
@@ -409,6 +424,17 @@ static void add_errors_and_events(struct tree root, const struct result *result)
         tree_text(entry, "text", events->entries[i].text);
     }
     tree_text(root, "events_note", events->note);
+    list = tree_array(root, "changes");
+    for (size_t i = 0; i < result->change_count; i++) {
+        const struct change *change = &result->changes[i];
+        struct tree entry = tree_append_object(list);
+        tree_number(entry, "at_s", figures_seconds(change->at_ns));
+        tree_text(entry, "what", change->what);
+        tree_text(entry, "from", change->from[0] == '\0' ? NULL : change->from);
+        tree_text(entry, "to", change->to[0] == '\0' ? NULL : change->to);
+        tree_text(entry, "text", change->text);
+        tree_text(entry, "by", change->by);
+    }
     tree_text(root, "metrics_note", result->metrics_note);
     tree_text(root, "removal", result->removal);
     tree_count(root, "sessions_ended_at_server", result->sessions_ended);
@@ -512,6 +538,92 @@ static void add_trace(struct tree root, const struct figure_set *set, const stru
     }
 }
 
+/* Adds what the server's threads did. */
+static void add_kernel_waits(struct tree tree, const struct operation_list *operations,
+                             const struct kernel_waits *waits)
+{
+    char answer[KERNEL_ANSWER_BYTES];
+    struct kernel_wait list[KERNEL_CLASSES];
+    kernel_waits_answer(waits, answer);
+    tree_text(tree, "kernel_answer", answer);
+    tree_number(tree, "kernel_watched_s", waits->elapsed_s);
+    tree_number(tree, "kernel_threads", kernel_waits_threads(waits));
+    const struct tree rows = tree_array(tree, "kernel");
+    const size_t count = kernel_waits_list(waits, list);
+    for (size_t i = 0; i < count; i++) {
+        add_row(tree_append_object(rows), &report_kernel_waits, operations, &list[i]);
+    }
+}
+
+/* Adds what the polls of the waits saw. The levels of a search have their own. */
+static void add_waits(struct tree root, const struct operation_list *operations,
+                      const struct plan *plan, const struct result *result)
+{
+    if (plan->waits == WAITS_OFF) {
+        return;
+    }
+    const struct tree tree = tree_object(root, "waits");
+    tree_text(tree, "note", result->waits_note);
+    if (result->kernel_waits != NULL) {
+        add_kernel_waits(tree, operations, result->kernel_waits);
+    }
+    if (result->waits == NULL) {
+        return;
+    }
+    const struct wait_polls polls = waits_polls(result->waits);
+    tree_count(tree, "polls_failed", polls.failures);
+    tree_text(tree, "failure", polls.why);
+    tree_text(tree, "missing", polls.missing);
+    size_t count, at = 0;
+    uint64_t more;
+    const struct wait_blocker *blockers = waits_blockers(result->waits, &count, &more);
+    const struct tree list = tree_array(tree, "blockers");
+    for (size_t i = 0; i < count; i++) {
+        add_row(tree_append_object(list), &report_wait_blockers, operations, &blockers[i]);
+    }
+    const struct tree counters = tree_array(tree, "counters");
+    const struct wait_counter *counter;
+    while ((counter = waits_next_counter(result->waits, &at)) != NULL) {
+        add_row(tree_append_object(counters), &report_wait_counters, operations, counter);
+    }
+    if (plan->is_search) {
+        return;
+    }
+    char answer[WAIT_ANSWER_BYTES];
+    waits_answer(result->waits, operations, answer);
+    tree_text(tree, "answer", answer);
+    tree_count(tree, "polls", polls.polls);
+    tree_number(tree, "period_s", polls.period_s);
+    tree_number(tree, "answer_ms_per_poll", polls.answer_ms);
+    tree_number_if(tree, "server_ms_per_poll", polls.is_cost_known, polls.cost_ms);
+    tree_number_if(tree, "server_cpu_percent", polls.is_cost_known, polls.server_percent);
+    tree_number(tree, "unseen_percent", polls.unseen_percent);
+    struct commit_story story;
+    const struct tree commit = tree_array(tree, "commit");
+    figures_of_commit(&story, result);
+    for (size_t i = 0; i < story.count; i++) {
+        add_row(tree_append_object(commit), &report_commit, operations, &story.parts[i]);
+    }
+    const struct tree shares = tree_array(tree, "shares");
+    struct wait_share share;
+    for (at = 0; waits_next_share(result->waits, &at, &share);) {
+        add_row(tree_append_object(shares), &report_wait_shares, operations, &share);
+    }
+}
+
+/* Adds the log of transactions; null without --log-transactions. */
+static void add_log(struct tree root, const struct plan *plan, const struct result *result)
+{
+    if (plan->log_share <= 0) {
+        tree_put(root, "transaction_log", json_null());
+        return;
+    }
+    const struct tree tree = tree_object(root, "transaction_log");
+    tree_number(tree, "share", plan->log_share);
+    tree_count(tree, "rows", result->log.written);
+    tree_count(tree, "rows_missing", result->log.missing);
+}
+
 /* Adds the ranks, when there are several. */
 static void add_ranks(struct tree root, const struct result *result)
 {
@@ -529,17 +641,19 @@ static void add_ranks(struct tree root, const struct result *result)
     }
 }
 
-static void add_level(struct tree list, const struct level *level)
+static void add_level(struct tree list, const struct operation_list *operations,
+                      const struct level *level)
 {
     const struct tree tree = tree_append_object(list);
-    add_row(tree, &report_levels, NULL, level);
+    add_row(tree, &report_levels, operations, level);
     const struct tree causes = tree_array(tree, "causes");
     for (size_t i = 0; level->causes != NULL && i < level->causes->count; i++) {
         add_cause(causes, &level->causes->entries[i], NULL);
     }
 }
 
-static void add_search(struct tree root, const struct search *search)
+static void add_search(struct tree root, const struct operation_list *operations,
+                       const struct search *search)
 {
     static const struct level none = {.lowest_rows_per_s = -1, .highest_rows_per_s = -1};
     const double session_bytes = search_session_bytes(search);
@@ -596,7 +710,7 @@ static void add_search(struct tree root, const struct search *search)
                    session_bytes);
     struct tree list = tree_array(tree, "levels");
     for (size_t i = 0; i < search->count; i++) {
-        add_level(list, &search->levels[i]);
+        add_level(list, operations, &search->levels[i]);
     }
 }
 
@@ -616,7 +730,7 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     struct figure_set set;
     figures_of_result(&set, plan, result);
     if (search != NULL) {
-        add_search(root, search);
+        add_search(root, &set.operations, search);
     }
     add_program(root, RUN_FORMAT);
     tree_figures(root, "figures", &set);
@@ -629,6 +743,10 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     add_server(root, result);
     add_table(root, table);
     add_hosts(root, &set.operations, result);
+    if (result->stage_count > 0) {
+        add_rows(root, &report_stages, &set.operations, result->stages, result->stage_count,
+                 sizeof *result->stages);
+    }
     add_ranks(root, result);
     static const char *const sections[] = {"sessions",     "rows",         "batches",
                                            "transactions", "verification", "row_verification",
@@ -638,13 +756,18 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     }
     add_latencies(root, &set);
     add_operations(root, &set);
+    add_metrics(root, &set.operations, result);
     add_datasets(root, plan, result);
+    add_rows(root, &report_invariants, NULL, result->invariants, result->invariant_count,
+             sizeof *result->invariants);
     tree_figures(root, "fairness", &set);
     tree_figures(root, "resources", &set);
     tree_figures(root, "io", &set);
     tree_figures(root, "counters", &set);
     add_errors_and_events(root, result);
     add_trace(root, &set, result->trace);
+    add_waits(root, &set.operations, plan, result);
+    add_log(root, plan, result);
     add_histograms(root, &set.operations, result);
     return tree_write(stream, json, has_failed);
 }

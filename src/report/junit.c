@@ -1,5 +1,3 @@
-#include "plan/facts.h"
-#include "report/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,19 +5,13 @@
 #include <string.h>
 
 #include "base/mono.h"
-#include "base/text.h"
+#include "plan/facts.h"
 #include "report/expectations.h"
 #include "report/figures.h"
+#include "report/report.h"
+#include "report/text.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
-
-/* The test cases so far, and their totals for the root element and the only suite. */
-struct suite {
-    struct buffer cases;
-    size_t tests, failures, errors;
-    int64_t elapsed_ns;
-    int64_t started_wall_ns; /* 0: the run did not begin */
-};
 
 /* Adds a text as the value of an attribute or between tags. Characters that XML 1.0 does not allow
  * even when escaped are replaced. */
@@ -58,10 +50,8 @@ static void add(struct buffer *buffer, const char *form, ...)
     va_end(texts);
 }
 
-/* Adds a test case. `kind`: "failure" or "error", NULL when it passed. `message`: the text that
- * explains the result. */
-static void add_case(struct suite *suite, const char *group, const char *name, const char *kind,
-                     const char *type, const char *message)
+void junit_add_case(struct junit_suite *suite, const char *group, const char *name,
+                    const char *kind, const char *type, const char *message)
 {
     struct buffer *cases = &suite->cases;
     suite->tests++;
@@ -77,18 +67,10 @@ static void add_case(struct suite *suite, const char *group, const char *name, c
     buffer_add_text(cases, "    </testcase>\n");
 }
 
-static bool write_suite(FILE *stream, const struct plan *plan, struct suite *suite)
+bool junit_write_suite(FILE *stream, struct junit_suite *suite)
 {
-    char name[128], started[40] = "", sums[128];
-    const char *adapter = plan->adapter == NULL ? "unknown" : plan->adapter->name;
+    char started[40] = "", sums[128];
     struct buffer buffer = {0};
-    if (plan->duration_ns > 0) {
-        snprintf(name, sizeof name, "append %s %u sessions %" PRId64 " ms", adapter, plan->sessions,
-                 plan->duration_ns / MONO_NS_PER_MS);
-    } else {
-        snprintf(name, sizeof name, "append %s %u sessions %" PRIu64 " rows", adapter,
-                 plan->sessions, plan->records);
-    }
     /* not with %f, whose decimal point follows the locale */
     snprintf(sums, sizeof sums,
              " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%" PRId64 ".%03" PRId64 "\"",
@@ -98,7 +80,7 @@ static bool write_suite(FILE *stream, const struct plan *plan, struct suite *sui
                       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                       "<testsuites name=\"append\"%s>\n",
                       sums);
-    add(&buffer, "  <testsuite name=\"%\"", name);
+    add(&buffer, "  <testsuite name=\"%\"", suite->name);
     buffer_add_format(&buffer, "%s skipped=\"0\"", sums);
     if (suite->started_wall_ns != 0) {
         mono_format_utc(suite->started_wall_ns, started, sizeof started);
@@ -110,7 +92,7 @@ static bool write_suite(FILE *stream, const struct plan *plan, struct suite *sui
         "      <property name=\"target\" value=\"%\"/>\n"
         "      <property name=\"folder\" value=\"%\"/>\n"
         "    </properties>\n",
-        plan->facts->target, plan->out_folder);
+        suite->target, suite->folder);
     buffer_add_text(&buffer, buffer_text(&suite->cases));
     buffer_add_text(&buffer, "  </testsuite>\n</testsuites>\n");
     const bool is_whole = !buffer_failed(&buffer) && !buffer_failed(&suite->cases);
@@ -125,8 +107,22 @@ static bool write_suite(FILE *stream, const struct plan *plan, struct suite *sui
     return is_written;
 }
 
+/* Begins the suite of a run. */
+static void begin_run(struct junit_suite *suite, const struct plan *plan)
+{
+    const char *adapter = plan->adapter == NULL ? "unknown" : plan->adapter->name;
+    *suite = (struct junit_suite){.target = plan->facts->target, .folder = plan->out_folder};
+    if (plan->duration_ns > 0) {
+        snprintf(suite->name, sizeof suite->name, "append %s %u sessions %" PRId64 " ms", adapter,
+                 plan->sessions, plan->duration_ns / MONO_NS_PER_MS);
+    } else {
+        snprintf(suite->name, sizeof suite->name, "append %s %u sessions %" PRIu64 " rows", adapter,
+                 plan->sessions, plan->records);
+    }
+}
+
 /* Adds a ledger. `ids`: its total, its parts, then FIGURES. `rest`: end of the message. */
-static void add_ledger(struct suite *suite, const struct figure_set *set, const char *name,
+static void add_ledger(struct junit_suite *suite, const struct figure_set *set, const char *name,
                        const enum figure_id *ids, bool is_whole, const char *rest)
 {
     char text[400];
@@ -138,7 +134,7 @@ static void add_ledger(struct suite *suite, const struct figure_set *set, const 
                                  figure_table[ids[i]].label);
     }
     snprintf(text + used, sizeof text - used, "%s", rest);
-    add_case(suite, "append.ledger", name, is_whole ? NULL : "failure", "ledger", text);
+    junit_add_case(suite, "append.ledger", name, is_whole ? NULL : "failure", "ledger", text);
 }
 
 bool junit_write(FILE *stream, const struct plan *plan, const struct result *result)
@@ -151,11 +147,12 @@ bool junit_write(FILE *stream, const struct plan *plan, const struct result *res
     static const enum figure_id rows[] = {FIGURE_ROWS_PLANNED,  FIGURE_ROWS_ACKNOWLEDGED,
                                           FIGURE_ROWS_REJECTED, FIGURE_ROWS_IN_DOUBT,
                                           FIGURE_ROWS_NOT_SENT, FIGURES};
-    struct suite suite = {.elapsed_ns = result->elapsed_ns,
-                          .started_wall_ns = result->started_wall_ns};
+    struct junit_suite suite;
     struct figure_set set;
     char text[1200], range[RESULT_LOST_BYTES], lost[RESULT_LOST_BYTES + 8] = "; not verified";
-    buffer_init(&suite.cases);
+    begin_run(&suite, plan);
+    suite.elapsed_ns = result->elapsed_ns;
+    suite.started_wall_ns = result->started_wall_ns;
     figures_of_result(&set, plan, result);
     if (result->verification.state == VERIFICATION_DONE ||
         result->row_verification.state == VERIFICATION_DONE) {
@@ -178,23 +175,23 @@ bool junit_write(FILE *stream, const struct plan *plan, const struct result *res
     }
     snprintf(text, sizeof text, "%s: %s%s", verdict_names[result->verdict], result->verdict_reason,
              reason);
-    add_case(&suite, "append", "outcome", is_own ? "failure" : NULL, type, text);
+    junit_add_case(&suite, "append", "outcome", is_own ? "failure" : NULL, type, text);
     const struct expectations *expectations = result->expectations;
     for (size_t i = 0; expectations != NULL && i < expectations->count; i++) {
         const struct expectation *expectation = &expectations->entries[i];
-        add_case(&suite, "append.expect", expectation->bound.text,
-                 expectation->is_met ? NULL : "failure", "expectation",
-                 expectations_describe(expectation, text));
+        junit_add_case(&suite, "append.expect", expectation->bound.text,
+                       expectation->is_met ? NULL : "failure", "expectation",
+                       expectations_describe(expectation, text));
     }
-    return write_suite(stream, plan, &suite);
+    return junit_write_suite(stream, &suite);
 }
 
 bool junit_write_error(FILE *stream, const struct plan *plan, enum exit_code code, const char *why)
 {
-    struct suite suite = {.elapsed_ns = 0};
+    struct junit_suite suite;
     char type[32];
-    buffer_init(&suite.cases);
+    begin_run(&suite, plan);
     snprintf(type, sizeof type, "exit-code-%d", (int)code);
-    add_case(&suite, "append", "outcome", "error", type, why);
-    return write_suite(stream, plan, &suite);
+    junit_add_case(&suite, "append", "outcome", "error", type, why);
+    return junit_write_suite(stream, &suite);
 }

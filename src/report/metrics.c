@@ -6,14 +6,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <microhttpd.h>
-#include <netdb.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,15 +19,13 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "report/figures.h"
+#include "report/web.h"
 
 enum {
-    /* upper ends of the buckets: 2^14 ns = 16 us … 2^36 ns = 69 s, in steps of a factor of 2 */
+    /* upper ends of the buckets: 2^14 ns = 16 us … 2^36 ns = 69 s, and one between two powers */
     FIRST_POWER = 14,
     LAST_POWER = 36,
     SECOND_DIGITS = 10,
-    CLIENT_TIME_S = 5,
-    BACKLOG = 16,
-    PAUSE_MS = 1000, /* after a failed accept */
     STACK_BYTES = 256 * 1024,
 };
 
@@ -73,8 +68,9 @@ static void add_histogram(struct buffer *buffer, const char *name, const char *l
     const char *open = has_label ? "{" : "", *close = has_label ? "}" : "";
     uint64_t below = 0;
     size_t bucket = 0;
-    for (unsigned power = FIRST_POWER; power <= LAST_POWER; power++) {
-        const int64_t edge_ns = INT64_C(1) << power;
+    for (unsigned half = 2 * FIRST_POWER; half <= 2 * LAST_POWER; half++) {
+        const int64_t power_ns = INT64_C(1) << (half / 2);
+        const int64_t edge_ns = power_ns + (half % 2 == 0 ? 0 : power_ns / 2);
         for (; bucket < histogram_bucket(edge_ns); bucket++) {
             below += histogram->counts[bucket];
         }
@@ -126,6 +122,28 @@ static void add_operations(struct buffer *buffer, const struct operation_list *o
     }
 }
 
+/* Adds what the sessions wait for at the server. */
+static void add_waits(struct buffer *buffer, const struct operation_list *operations,
+                      struct waits *waits)
+{
+    static const char name[] = "append_waiting_sessions";
+    add_head(
+        buffer, name, "gauge",
+        "Sessions in a call, by the call and by what they waited for at the server: the mean of "
+        "the latest second with polls.");
+    for (size_t i = 0; i < operations->count * WAIT_CLASSES; i++) {
+        const size_t operation = i / WAIT_CLASSES;
+        const enum wait_class class = (enum wait_class)(i % WAIT_CLASSES);
+        const double sessions = waits_latest(waits, operation, class);
+        char key[FIGURE_KEY_BYTES];
+        if (sessions >= 0) {
+            buffer_add_format(buffer, "%s{operation=\"%s\",wait=\"%s\"} %.3f\n", name,
+                              operation_key(&operations->entries[operation], key),
+                              figure_wait_keys[class], sessions);
+        }
+    }
+}
+
 void metrics_text_add(struct buffer *buffer, const struct plan *plan,
                       const struct metrics_state *state, const struct recorder_snapshot *total)
 {
@@ -172,6 +190,9 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
         }
     }
     add_operations(buffer, &operations, total);
+    if (state->waits != NULL) {
+        add_waits(buffer, &operations, state->waits);
+    }
     if (!state->has_sample) {
         return;
     }
@@ -223,51 +244,27 @@ static const struct {
 };
 
 struct metrics_http {
-    int listeners[METRICS_HTTP_LISTENERS_MAX];
-    size_t listener_count;
-    int wake; /* eventfd: wakes the thread, which then ends */
-    pthread_t thread;
-    struct MHD_Daemon *daemon;
+    struct web *web;
     pthread_mutex_t lock; /* guards the pages */
     struct MHD_Response *pages[PAGES];
-    int clients[METRICS_HTTP_CLIENTS_MAX]; /* sockets, the oldest first; only for `thread` */
-    size_t client_count;
 };
 
-/* Returns a plain-text response with a copy of the text, or NULL if memory is out. */
+/* Returns a plain-text response with a copy of the text, or NULL if memory runs out. */
 static struct MHD_Response *make_response(const char *text, size_t length)
 {
-    const union {
-        const char *given;
-        void *taken; /* the library copies the text and does not change it */
-    } bytes = {.given = text};
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(length, bytes.taken, MHD_RESPMEM_MUST_COPY);
-    if (response != NULL) {
-        MHD_add_response_header(response, "Content-Type",
-                                "text/plain; version=0.0.4; charset=utf-8");
-        MHD_add_response_header(response, "Connection", "close");
-    }
-    return response;
+    return web_response("text/plain; version=0.0.4; charset=utf-8", text, length);
 }
 
-/* Returns whether a request at a loopback address names this machine in its Host header. This stops
- * DNS rebinding: a web site whose name resolves to the loopback address could otherwise read the
- * metrics through the user's browser. Requests at other addresses are always allowed. */
-static bool names_this_machine(struct MHD_Connection *connection)
+/* Returns whether a request is allowed. A request that arrived at a loopback address must name this
+ * machine in its Host header, if it has one. This stops DNS rebinding: a web site whose name
+ * resolves to the loopback address could otherwise read the metrics through the user's browser.
+ * Requests that arrived at any other address are always allowed. */
+static bool names_this_machine(const struct web_request *request)
 {
-    const char *given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
-    const int sock =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-    struct sockaddr_storage here = {0};
-    socklen_t length = sizeof here;
-    char name[256], own[256] = "", place[INET6_ADDRSTRLEN + 16] = "";
+    const char *given = web_header(request, "Host");
+    char name[256], own[256] = "";
     unsigned char address[sizeof(struct in6_addr)];
-    const bool is_loopback = getsockname(sock, (struct sockaddr *)&here, &length) == 0 &&
-                             getnameinfo((struct sockaddr *)&here, length, place, sizeof place,
-                                         NULL, 0, NI_NUMERICHOST) == 0 &&
-                             (strncmp(place, "127.", 4) == 0 || strcmp(place, "::1") == 0);
-    if (given == NULL || !is_loopback) {
+    if (given == NULL || !request->is_loopback) {
         return true;
     }
     const bool is_bracketed = given[0] == '[';
@@ -278,176 +275,25 @@ static bool names_this_machine(struct MHD_Connection *connection)
            strcasecmp(name, "localhost") == 0 || strcasecmp(name, own) == 0;
 }
 
-static enum MHD_Result answer_request(void *context, struct MHD_Connection *connection,
-                                      const char *url, const char *method, const char *version,
-                                      const char *body, size_t *body_bytes, void **state)
+static bool answer(void *context, const struct web_request *request)
 {
-    (void)version;
-    (void)body;
     struct metrics_http *http = context;
-    if (*state == NULL || *body_bytes > 0) {
-        /* the head has arrived; the body is dropped before the answer */
-        *body_bytes = *state == NULL ? *body_bytes : 0;
-        *state = http;
-        return MHD_YES;
-    }
-    const bool is_read = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    const bool is_read =
+        strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
     enum page page = PAGE_NOT_FOUND;
-    if (!names_this_machine(connection)) {
+    if (!names_this_machine(request)) {
         page = PAGE_WRONG_HOST;
     } else if (!is_read) {
         page = PAGE_WRONG_METHOD;
-    } else if (strcmp(url, "/") == 0) {
+    } else if (strcmp(request->path, "/") == 0) {
         page = PAGE_INDEX;
-    } else if (strcmp(url, "/metrics") == 0) {
+    } else if (strcmp(request->path, "/metrics") == 0) {
         page = PAGE_METRICS;
     }
     pthread_mutex_lock(&http->lock);
-    const enum MHD_Result result =
-        MHD_queue_response(connection, pages[page].code, http->pages[page]);
+    web_reply(request, pages[page].code, http->pages[page]);
     pthread_mutex_unlock(&http->lock);
-    return result;
-}
-
-static void on_connection(void *context, struct MHD_Connection *connection, void **state,
-                          enum MHD_ConnectionNotificationCode what)
-{
-    (void)state;
-    struct metrics_http *http = context;
-    const int sock =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        http->clients[http->client_count++] = sock;
-        return;
-    }
-    size_t i = 0;
-    while (i < http->client_count && http->clients[i] != sock) {
-        i++;
-    }
-    if (i < http->client_count) {
-        http->client_count--;
-        memmove(http->clients + i, http->clients + i + 1,
-                (http->client_count - i) * sizeof http->clients[0]);
-    }
-}
-
-/* Accepts a client. Returns false if there is no free descriptor; the sessions may have taken them
- * all. */
-static bool accept_client(struct metrics_http *http, int listener)
-{
-    struct sockaddr_storage address;
-    socklen_t length = sizeof address;
-    const int sock =
-        accept4(listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (sock < 0) {
-        return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
-    }
-    if (http->client_count == METRICS_HTTP_CLIENTS_MAX) {
-        shutdown(http->clients[0], SHUT_RDWR);
-        MHD_run(http->daemon);
-    }
-    if (http->client_count == METRICS_HTTP_CLIENTS_MAX) {
-        close(sock);
-    } else {
-        MHD_add_connection(http->daemon, sock, (struct sockaddr *)&address, length);
-    }
     return true;
-}
-
-/* Runs the thread until `wake` is signalled. Accepts connections for the library: the library's own
- * accept loop would spin while there is no free descriptor, and would let a client wait while all
- * places are taken. */
-static void *serve(void *argument)
-{
-    struct metrics_http *http = argument;
-    const int epoll_fd = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-    int64_t pause_until_ns = 0;
-    for (;;) {
-        const bool is_pausing = mono_now_ns() < pause_until_ns;
-        struct pollfd wanted[2 + METRICS_HTTP_LISTENERS_MAX] = {
-            {.fd = http->wake, .events = POLLIN}, {.fd = epoll_fd, .events = POLLIN}};
-        for (size_t i = 0; i < http->listener_count; i++) {
-            wanted[2 + i] =
-                (struct pollfd){.fd = is_pausing ? -1 : http->listeners[i], .events = POLLIN};
-        }
-        MHD_UNSIGNED_LONG_LONG wait_ms;
-        if (MHD_get_timeout(http->daemon, &wait_ms) != MHD_YES || wait_ms > PAUSE_MS) {
-            wait_ms = PAUSE_MS;
-        }
-        if (poll(wanted, 2 + http->listener_count, (int)wait_ms) < 0 && errno != EINTR) {
-            mono_sleep(MONO_NS_PER_S); /* out of memory, or the limit of descriptors was lowered */
-            continue;
-        }
-        if (wanted[0].revents != 0) {
-            return NULL;
-        }
-        for (size_t i = 0; i < http->listener_count; i++) {
-            if (wanted[2 + i].revents != 0 && !accept_client(http, http->listeners[i])) {
-                pause_until_ns = mono_now_ns() + PAUSE_MS * MONO_NS_PER_MS;
-            }
-        }
-        MHD_run(http->daemon);
-    }
-}
-
-static enum status open_listeners(struct metrics_http *http, const char *host, uint16_t port,
-                                  struct error *error)
-{
-    const int on = 1;
-    char service[8];
-    snprintf(service, sizeof service, "%u", (unsigned)port);
-    const struct addrinfo hints = {
-        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-    struct addrinfo *addresses = NULL;
-    const int failure = getaddrinfo(host, service, &hints, &addresses);
-    if (failure != 0) {
-        error_set(error, ERROR_USAGE, 0, NULL, "--metrics: unknown host '%.60s': %s", host,
-                  gai_strerror(failure));
-        return STATUS_REJECTED;
-    }
-    int reason = 0;
-    for (const struct addrinfo *address = addresses;
-         address != NULL && http->listener_count < METRICS_HTTP_LISTENERS_MAX;
-         address = address->ai_next) {
-        const int sock = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        if (sock >= 0 && setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-            (address->ai_family != AF_INET6 ||
-             setsockopt(sock, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) == 0) &&
-            bind(sock, address->ai_addr, address->ai_addrlen) == 0 && listen(sock, BACKLOG) == 0) {
-            http->listeners[http->listener_count++] = sock;
-            continue;
-        }
-        /* "localhost" may resolve to an IPv6 address on a machine without IPv6 */
-        reason = errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT ? errno : reason;
-        if (sock >= 0) {
-            close(sock);
-        }
-    }
-    freeaddrinfo(addresses);
-    if (reason != 0 || http->listener_count == 0) {
-        error_set(error, ERROR_USAGE, reason, NULL, "--metrics: cannot listen on %.60s port %u: %s",
-                  host, (unsigned)port, strerror(reason == 0 ? EADDRNOTAVAIL : reason));
-        return STATUS_REJECTED;
-    }
-    return STATUS_OK;
-}
-
-static void release(struct metrics_http *http)
-{
-    if (http->daemon != NULL) {
-        MHD_stop_daemon(http->daemon);
-    }
-    for (size_t i = 0; i < PAGES && http->pages[i] != NULL; i++) {
-        MHD_destroy_response(http->pages[i]);
-    }
-    for (size_t i = 0; i < http->listener_count; i++) {
-        close(http->listeners[i]);
-    }
-    if (http->wake >= 0) {
-        close(http->wake);
-    }
-    pthread_mutex_destroy(&http->lock);
-    free(http);
 }
 
 struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct error *error)
@@ -458,33 +304,26 @@ struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct 
         return NULL;
     }
     pthread_mutex_init(&http->lock, NULL);
-    http->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int failure = http->wake < 0 ? errno : 0;
-    const bool is_listening = failure == 0 && open_listeners(http, host, port, error) == STATUS_OK;
-    for (size_t i = 0; i < PAGES && is_listening && failure == 0; i++) {
+    bool is_whole = true;
+    for (size_t i = 0; i < PAGES; i++) {
         http->pages[i] = make_response(pages[i].text, strlen(pages[i].text));
-        failure = http->pages[i] == NULL ? ENOMEM : 0;
+        is_whole = is_whole && http->pages[i] != NULL;
     }
-    if (is_listening && failure == 0) {
+    if (is_whole) {
         MHD_add_response_header(http->pages[PAGE_WRONG_METHOD], "Allow", "GET, HEAD");
-        errno = ENOMEM; /* the library may fail without setting errno; it sets EMFILE when
-                           epoll_create fails */
-        http->daemon = MHD_start_daemon(
-            MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, answer_request, http,
-            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)CLIENT_TIME_S, MHD_OPTION_CONNECTION_LIMIT,
-            (unsigned)METRICS_HTTP_CLIENTS_MAX, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
-            MHD_OPTION_END);
-        failure = http->daemon == NULL ? errno : 0;
+        const struct web_site site = {.option = "--metrics",
+                                      .host = host,
+                                      .port = port,
+                                      .clients_max = METRICS_HTTP_CLIENTS_MAX,
+                                      .stack_bytes = STACK_BYTES,
+                                      .answer = answer,
+                                      .context = http};
+        http->web = web_start(&site, error);
+    } else {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for --metrics");
     }
-    if (is_listening && failure == 0) {
-        failure = thread_start(&http->thread, STACK_BYTES, serve, http);
-    }
-    if (failure != 0) {
-        error_set(error, ERROR_SYSTEM, failure, NULL, "--metrics cannot be served: %s",
-                  strerror(failure));
-    }
-    if (!is_listening || failure != 0) {
-        release(http);
+    if (http->web == NULL) {
+        metrics_http_stop(http);
         return NULL;
     }
     return http;
@@ -506,9 +345,14 @@ void metrics_http_publish(struct metrics_http *http, const char *text, size_t le
 void metrics_http_stop(struct metrics_http *http)
 {
     if (http != NULL) {
-        eventfd_write(http->wake, 1);
-        pthread_join(http->thread, NULL);
-        release(http);
+        web_stop(http->web);
+        for (size_t i = 0; i < PAGES; i++) {
+            if (http->pages[i] != NULL) {
+                MHD_destroy_response(http->pages[i]);
+            }
+        }
+        pthread_mutex_destroy(&http->lock);
+        free(http);
     }
 }
 
@@ -596,6 +440,7 @@ void metrics_update(struct metrics *metrics, const struct progress_state *now)
     state->sessions_alive = now->interval->sessions_alive;
     state->has_sample = now->sample != NULL;
     state->sample = now->sample != NULL ? *now->sample : state->sample;
+    state->waits = now->waits;
     publish(metrics, now->total);
 }
 

@@ -16,7 +16,7 @@ enum {
     HALF_WIDTH_COLUMNS = 4, /* a sweep's table with more columns takes the whole width */
     CAUSES_SHOWN = 20,
     EVENTS_SHOWN = 60,
-    COLUMNS_MAX = 16,
+    COLUMNS_MAX = 16 + FIGURE_POINTS_MAX,
     JSON_DEPTH = 8,         /* deepest nesting of objects; run.json has fewer levels */
     LONG_TEXT_PIECE = 1000, /* bytes */
 };
@@ -35,16 +35,8 @@ static void add_note(struct buffer *html, const char *text)
     add_between(html, "<p class=\"note\">", text, "</p>\n");
 }
 
-/* An open table. The title of each column begins with a mark for the content of its cells: '#' a
- * number, '*' the name of the row, '+' a text that may be long, ' ' another text, '!' the name of
- * the row as HTML, '<' other HTML. */
-struct page_table {
-    struct buffer *html;
-    const char *const *columns; /* ends with NULL */
-};
-
-static struct page_table open_table(struct buffer *html, const char *heading,
-                                    const char *const *columns)
+struct page_table page_open_table(struct buffer *html, const char *heading,
+                                  const char *const *columns)
 {
     buffer_add_format(
         html, "<h3>%s</h3>\n<div class=\"card scroll\"><table class=\"rows\"><thead><tr>", heading);
@@ -56,7 +48,7 @@ static struct page_table open_table(struct buffer *html, const char *heading,
     return (struct page_table){html, columns};
 }
 
-static void add_row(const struct page_table *table, const char *const *cells)
+void page_add_row(const struct page_table *table, const char *const *cells)
 {
     buffer_add_text(table->html, "<tr>");
     for (const char *const *column = table->columns; *column != NULL; column++, cells++) {
@@ -73,10 +65,7 @@ static void add_row(const struct page_table *table, const char *const *cells)
     buffer_add_text(table->html, "</tr>\n");
 }
 
-/* Adds a row; the arguments after the table are its cells, one for each column. */
-#define ADD_ROW(table, ...) add_row((table), (const char *const[]){__VA_ARGS__})
-
-static void close_table(const struct page_table *table, const char *note)
+void page_close_table(const struct page_table *table, const char *note)
 {
     buffer_add_text(table->html, "</tbody></table>\n");
     add_note(table->html, note);
@@ -88,19 +77,42 @@ struct page_columns {
     const char *titles[COLUMNS_MAX + 1]; /* ends with NULL */
     const char *keys[COLUMNS_MAX];
     size_t count;
+    struct figure_points points; /* titles and keys may point into these two */
+    char point_titles[FIGURE_POINTS_MAX][16];
 };
 
-static struct page_columns columns_of(const struct report_table *table, bool has_script)
+/* Returns the points of distributions that a run shows. */
+static struct figure_points points_of(const struct saved_run *run)
 {
-    struct page_columns columns = {.count = 0};
+    const char *shown = json_string_value(saved_run_json(run, "plan.percentiles")), *wrong;
+    struct figure_points points = figure_points_usual();
+    if (shown != NULL && !figure_points_show(&points, shown, &wrong)) {
+        points = figure_points_usual();
+    }
+    return points;
+}
+
+static void find_columns(struct page_columns *columns, const struct report_table *table,
+                         const struct saved_run *run)
+{
+    *columns = (struct page_columns){.count = 0};
     for (size_t i = 0; i < table->column_count; i++) {
         const struct report_column *column = &table->columns[i];
-        if (report_column_is_shown(column, false, has_script) && columns.count < COLUMNS_MAX) {
-            columns.titles[columns.count] = column->page;
-            columns.keys[columns.count++] = column->key;
+        if (report_column_is_shown(column, false, report_is_scripted(run)) &&
+            columns->count < COLUMNS_MAX) {
+            columns->titles[columns->count] = column->page;
+            columns->keys[columns->count++] = column->key;
         }
     }
-    return columns;
+    columns->points = points_of(run);
+    for (size_t i = 0; table->has_points && i < columns->points.count; i++) {
+        const struct figure_point *point = &columns->points.entries[i];
+        if (!point->is_in_files_only && columns->count < COLUMNS_MAX) {
+            snprintf(columns->point_titles[i], sizeof *columns->point_titles, "#%s", point->title);
+            columns->titles[columns->count] = columns->point_titles[i];
+            columns->keys[columns->count++] = point->key;
+        }
+    }
 }
 
 /* Formats a count from a file. The text is valid to the end of the block. */
@@ -127,10 +139,12 @@ static const char *text_of(const struct saved_run *run, const char *path)
 /* Returns the CSS class of a verdict and its sign; unknown verdicts look like INVALID. */
 static const char *const *style_of_verdict(const char *verdict)
 {
-    static const char *const styles[][3] = {
-        {"VALID", "valid", "✓"}, {"DEGRADED", "degraded", "!"}, {"INVALID", "invalid", "✕"}};
+    static const char *const styles[][3] = {{"VALID", "valid", "✓"},
+                                            {"DEGRADED", "degraded", "!"},
+                                            {"RUNNING", "running", "…"},
+                                            {"INVALID", "invalid", "✕"}};
     size_t i = 0;
-    while (i < 2 && strcmp(styles[i][0], verdict) != 0) {
+    while (i < 3 && strcmp(styles[i][0], verdict) != 0) {
         i++;
     }
     return styles[i] + 1;
@@ -242,7 +256,10 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
                       REPORT_ESCAPED(verdict),
                       REPORT_ESCAPED(saved_run_text(run, "verdict_reason")));
     const struct figure *figure;
-    for (size_t i = 0; (figure = report_headline(i, report_is_scripted(run))) != NULL; i++) {
+    /* the run of a sweep that goes on has no figures yet */
+    const bool has_figures = !run->is_running || saved_run_json(run, "plan") != NULL;
+    for (size_t i = 0;
+         has_figures && (figure = report_headline(i, report_is_scripted(run))) != NULL; i++) {
         double known;
         if (figure == &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S] && !report_has_rows(run)) {
             continue; /* the script writes with statements, not with append's batches */
@@ -280,16 +297,20 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
         return;
     }
     buffer_add_format(html, "<div class=\"card\"><h4>%s</h4>\n%s", title,
-                      is_ledger ? "<div class=\"stack\">" : "");
+                      is_ledger ? "<svg class=\"stack\" aria-hidden=\"true\">" : "");
+    double left = 0;
     for (const struct figure *figure = total; is_ledger && figure < end; figure++) {
         if (figure->group == group && figure->key != NULL && figure->better != FIGURE_TOTAL &&
             saved_run_figure(run, figure->key, &value) && value > 0 && all > 0) {
             const char *style = figure->better == FIGURE_HIGH ? "" : "soft";
-            buffer_add_format(html, "<i class=\"%s\" style=\"width:%.4f%%\"></i>",
-                              figure->better == FIGURE_LOW ? "lost" : style, 100 * value / all);
+            const double width = 100 * value / all;
+            buffer_add_format(html,
+                              "<rect class=\"%s\" x=\"%.4f%%\" width=\"%.4f%%\" height=\"100%%\"/>",
+                              figure->better == FIGURE_LOW ? "lost" : style, left, width);
+            left += width;
         }
     }
-    buffer_add_format(html, "%s<table><tbody>\n", is_ledger ? "</div>\n" : "");
+    buffer_add_format(html, "%s<table><tbody>\n", is_ledger ? "</svg>\n" : "");
     for (const struct figure *figure = total; figure < end; figure++) {
         if (figure->group == group && figure->key != NULL && figure->unit == FIGURE_UNIT_COUNT &&
             saved_run_figure(run, figure->key, &value)) {
@@ -346,7 +367,8 @@ static void add_table(struct buffer *html, const struct saved_run *run,
                       const struct report_table *of)
 {
     json_t *list = saved_run_json(run, of->list);
-    const struct page_columns columns = columns_of(of, report_is_scripted(run));
+    struct page_columns columns;
+    find_columns(&columns, of, run);
     struct page_table table = {0};
     bool is_open = false;
     for (size_t i = 0; row_at(list, i) != NULL; i++) {
@@ -359,7 +381,7 @@ static void add_table(struct buffer *html, const struct saved_run *run,
             (word != NULL && of->unwanted != NULL && strcmp(word, of->unwanted) == 0)) {
             continue;
         }
-        table = is_open ? table : open_table(html, of->heading, columns.titles);
+        table = is_open ? table : page_open_table(html, of->heading, columns.titles);
         is_open = true;
         for (size_t k = 0; k < columns.count; k++) {
             const char *key = columns.keys[k];
@@ -369,15 +391,14 @@ static void add_table(struct buffer *html, const struct saved_run *run,
                 strncat(texts[k], unit, sizeof texts[k] - strlen(texts[k]) - 1);
             }
         }
-        add_row(&table, cells);
+        page_add_row(&table, cells);
     }
     if (is_open) {
-        close_table(&table, NULL);
+        page_close_table(&table, NULL);
     }
 }
 
-/* Adds the checks of the script, its calls of found(), and the retries of its transactions by their
- * causes. */
+/* Adds the checks of the script and its calls of found(). */
 static void add_checks(struct buffer *html, const struct saved_run *run)
 {
     static const char *const columns[] = {"*", "#number", NULL};
@@ -388,10 +409,6 @@ static void add_checks(struct buffer *html, const struct saved_run *run)
         {"checks_failed", "checks that failed"},
         {"found", "found, as the script reports"},
         {"not_found", "not found, as the script reports"},
-        {"retries_deadlock", "retries after a deadlock"},
-        {"retries_serialization", "retries after a serialization failure"},
-        {"retries_busy", "retries after a lock or a busy server"},
-        {"retries_duplicate", "retries after a duplicate key"},
     };
     const json_t *counters = json_object_get(run->json, "counters");
     struct page_table table = {0};
@@ -399,17 +416,37 @@ static void add_checks(struct buffer *html, const struct saved_run *run)
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         const double count = number_in(counters, counts[i].key);
         if (count > 0) {
-            table = is_open ? table : open_table(html, "Checks and retries", columns);
+            table = is_open ? table : page_open_table(html, "Checks", columns);
             is_open = true;
-            ADD_ROW(&table, counts[i].words, WHOLE(count));
+            PAGE_ROW(&table, counts[i].words, WHOLE(count));
         }
     }
     if (is_open) {
-        close_table(&table, NULL);
+        page_close_table(&table, NULL);
     }
 }
 
 /* Adds the table of an I/O trace: the time of reads, writes and fsyncs in each layer. */
+/* Adds the parts of an average commit: as a bar, and as a table. */
+static void add_commit(struct buffer *html, const struct saved_run *run)
+{
+    const json_t *parts = saved_run_json(run, report_commit.list);
+    double left = 0;
+    add_table(html, run, &report_commit);
+    buffer_add_text(html, json_array_size(parts) > 0 ? "<svg class=\"stack parts\">" : "");
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        const json_t *part = json_array_get(parts, i);
+        const double width = number_in(part, "share_percent");
+        buffer_add_format(html,
+                          "<rect class=\"s%zu\" x=\"%.4f%%\" width=\"%.4f%%\" height=\"100%%\">"
+                          "<title>%s: %.3f ms</title></rect>",
+                          i + 1, left, width, REPORT_ESCAPED(text_in(part, "part")),
+                          number_in(part, "ms"));
+        left += width;
+    }
+    buffer_add_text(html, json_array_size(parts) > 0 ? "</svg>\n" : "");
+}
+
 static void add_trace(struct buffer *html, const struct saved_run *run)
 {
     static const char *const layers[] = {"total", "vfs", "queue", "device"};
@@ -423,7 +460,7 @@ static void add_trace(struct buffer *html, const struct saved_run *run)
     if (json_array_size(calls) == 0) {
         return;
     }
-    const struct page_table table = open_table(html, "Where the time of I/O goes", columns);
+    const struct page_table table = page_open_table(html, "Where the time of I/O goes", columns);
     for (size_t i = 0; i < json_array_size(calls); i++) {
         const json_t *call = json_array_get(calls, i);
         const char *mode = text_in(call, "mode"), *file = text_in(call, "file");
@@ -436,7 +473,7 @@ static void add_trace(struct buffer *html, const struct saved_run *run)
                 json_object_get(layer, k < COUNT_OF(layers) ? "mean_ms" : "p99_ms");
             cells[2 + k] = report_format_time(value, (double)MONO_NS_PER_MS, texts[k]);
         }
-        add_row(&table, cells);
+        page_add_row(&table, cells);
     }
     figure_get(&run->figures, FIGURE_TRACE_LOST, &lost);
     figure_get(&run->figures, FIGURE_TRACE_OPEN, &open);
@@ -448,7 +485,7 @@ static void add_trace(struct buffer *html, const struct saved_run *run)
         buffer_add_format(&note, "; %.40s: the server counted %s, the trace %s", name,
                           WHOLE(number_in(entry, "counted")), WHOLE(number_in(entry, "traced")));
     }
-    close_table(&table, buffer_text(&note));
+    page_close_table(&table, buffer_text(&note));
     buffer_fini(&note);
 }
 
@@ -460,7 +497,7 @@ static void add_causes(struct buffer *html, const struct saved_run *run)
     double others = json_number_value(saved_run_json(run, "other_causes"));
     char text[160];
     if (json_array_size(causes) > 0 || others > 0) {
-        const struct page_table table = open_table(html, "Errors", columns);
+        const struct page_table table = page_open_table(html, "Errors", columns);
         for (size_t i = 0; i < json_array_size(causes); i++) {
             const json_t *cause = json_array_get(causes, i);
             snprintf(text, sizeof text, "%.1f – %.1f s", number_in(cause, "first_s"),
@@ -473,14 +510,14 @@ static void add_causes(struct buffer *html, const struct saved_run *run)
             snprintf(phase, sizeof phase, "%.15s%s%s%.40s%s", of, name[0] == '\0' ? "" : " ", quote,
                      name, quote);
             if (i < CAUSES_SHOWN) {
-                ADD_ROW(&table, WHOLE(number_in(cause, "count")), phase, text_in(cause, "kind"),
-                        text_in(cause, "text"), text);
+                PAGE_ROW(&table, WHOLE(number_in(cause, "count")), phase, text_in(cause, "kind"),
+                         text_in(cause, "text"), text);
             } else {
                 others += number_in(cause, "count");
             }
         }
         snprintf(text, sizeof text, "errors of other causes: %.0f; see run.json", others);
-        close_table(&table, others > 0 ? text : NULL);
+        page_close_table(&table, others > 0 ? text : NULL);
     }
 }
 
@@ -490,12 +527,8 @@ static void add_latencies(struct buffer *html, const struct saved_run *run)
     char text[160];
     const char *columns[FIGURE_POINTS_MAX + 3] = {"* "}, *cells[FIGURE_POINTS_MAX + 2] = {NULL};
     char names[FIGURE_POINTS_MAX][16], times[FIGURE_POINTS_MAX][REPORT_WORDS_BYTES];
-    const char *shown = json_string_value(saved_run_json(run, "plan.percentiles")), *wrong;
-    struct figure_points points = figure_points_usual();
+    const struct figure_points points = points_of(run);
     size_t count = 0;
-    if (shown != NULL && !figure_points_show(&points, shown, &wrong)) {
-        points = figure_points_usual();
-    }
     for (size_t i = 0; i < points.count; i++) {
         if (!points.entries[i].is_in_files_only) {
             snprintf(names[i], sizeof names[i], "#%s", points.entries[i].title);
@@ -503,7 +536,7 @@ static void add_latencies(struct buffer *html, const struct saved_run *run)
         }
     }
     columns[count + 1] = "#measured";
-    const struct page_table table = open_table(html, "Latencies", columns);
+    const struct page_table table = page_open_table(html, "Latencies", columns);
     json_t *latency;
     json_object_foreach(json_object_get(run->json, "latencies"), cells[0], latency)
     {
@@ -517,7 +550,7 @@ static void add_latencies(struct buffer *html, const struct saved_run *run)
         }
         cells[count + 1] = WHOLE(timed);
         if (timed > 0) {
-            add_row(&table, cells);
+            page_add_row(&table, cells);
         }
     }
     figure_get(&run->figures, FIGURE_COUNTER_RESPONSES_UNANSWERED, &unanswered);
@@ -526,7 +559,7 @@ static void add_latencies(struct buffer *html, const struct saved_run *run)
              "longer",
              WHOLE(unanswered), unanswered == 1 ? "batch had" : "batches had",
              unanswered == 1 ? "time is" : "times are");
-    close_table(&table, unanswered > 0 ? text : NULL);
+    page_close_table(&table, unanswered > 0 ? text : NULL);
 }
 
 /* The page's words for members of run.json whose keys are not clear by themselves. The words are
@@ -559,9 +592,10 @@ static const struct {
     {"max_host_cpu_percent", "CPU of this machine, highest"},
     {"max_server_cpu_percent", "CPU of the server, highest"},
     {"max_client_cpu_percent", "CPU of append, highest"},
-    {"server_cpu_percent_at_max", "CPU of the server at this machine's highest CPU use"},
-    {"client_cpu_percent_at_max", "CPU of append at this machine's highest CPU use"},
-    {"other_cpu_percent_at_max", "CPU of other programs at this machine's highest CPU use"},
+    {"server_cpu_percent_at_max", "CPU use of the server when this machine's CPU use was highest"},
+    {"client_cpu_percent_at_max", "CPU use of append when this machine's CPU use was highest"},
+    {"other_cpu_percent_at_max",
+     "CPU use of other programs when this machine's CPU use was highest"},
     {"mean_host_cpu_percent", "CPU of this machine, mean"},
     {"mean_server_cpu_percent", "CPU of the server, mean"},
     {"mean_client_cpu_percent", "CPU of append, mean"},
@@ -747,8 +781,9 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
 static void add_levels(struct buffer *html, const struct saved_run *run)
 {
     const struct csv_table *levels = &run->levels;
-    const struct page_columns columns = columns_of(&report_levels, report_is_scripted(run));
-    const struct page_table table = open_table(html, report_levels.heading, columns.titles);
+    struct page_columns columns;
+    find_columns(&columns, &report_levels, run);
+    const struct page_table table = page_open_table(html, report_levels.heading, columns.titles);
     for (size_t row = 0; row < levels->rows; row++) {
         const char *cells[COLUMNS_MAX];
         char texts[COLUMNS_MAX][REPORT_WORDS_BYTES];
@@ -759,9 +794,9 @@ static void add_levels(struct buffer *html, const struct saved_run *run)
                            ? format_number(value, texts[i])
                            : csv_table_text(levels, row, column);
         }
-        add_row(&table, cells);
+        page_add_row(&table, cells);
     }
-    close_table(&table, NULL);
+    page_close_table(&table, NULL);
 }
 
 /* Adds a text of any length. REPORT_ESCAPED cuts a long text, so the text is divided at blanks. */
@@ -820,13 +855,14 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
                                           [FIGURE_GROUP_TRANSACTIONS] = "Transactions",
                                           [FIGURE_GROUP_VERIFIED] = "Verified"};
     const struct report_run *run = &report->runs[index];
+    const bool is_running = run == report->running;
     if (!is_only) {
-        buffer_add_format(html, "<details class=\"run\"><summary><span>%s</span> %s</summary>\n",
-                          REPORT_ESCAPED(run->label),
+        buffer_add_format(html, "<details class=\"run\"%s><summary><span>%s</span> %s</summary>\n",
+                          is_running ? " open" : "", REPORT_ESCAPED(run->label),
                           format_chip(&run->run, (char[REPORT_ESCAPED_BYTES]){0}));
     }
     add_header(html, &run->run, index + 1, is_only ? 1 : 2);
-    if (report->has_run_charts) {
+    if (report->has_run_charts || is_running) {
         buffer_add_text(html, "<h3>Charts</h3>\n");
         add_charts(html, report, run->charts);
     } else {
@@ -837,18 +873,18 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
     const struct event_list *events = &run->events;
     const char *note = run->events_error[0] != '\0' ? run->events_error : events->note;
     if (events->count > 0 || note[0] != '\0') {
-        const struct page_table table = open_table(html, "Events", of_events);
+        const struct page_table table = page_open_table(html, "Events", of_events);
         for (size_t i = 0; i < events->count && i < EVENTS_SHOWN; i++) {
             const double at_s = (double)events->entries[i].at_ns / (double)MONO_NS_PER_S;
             char at[UNITS_TEXT_BYTES];
             snprintf(at, sizeof at, "%.1f s", at_s);
-            ADD_ROW(&table, UNITS_COUNT(i + 1), at, events->entries[i].text);
+            PAGE_ROW(&table, UNITS_COUNT(i + 1), at, events->entries[i].text);
         }
         if (events->count > EVENTS_SHOWN) {
             buffer_add_format(html, "<tr><td colspan=\"3\">%zu more: see events.csv</td></tr>\n",
                               events->count - EVENTS_SHOWN);
         }
-        close_table(&table, note);
+        page_close_table(&table, note);
     }
     if (run->run.is_search) {
         add_levels(html, &run->run);
@@ -862,17 +898,32 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
     buffer_add_text(html, "</div>\n");
     add_table(html, &run->run, &report_hosts);
     add_table(html, &run->run, &report_ranks);
+    add_table(html, &run->run, &report_stages);
     add_table(html, &run->run, &report_expectations);
     add_fairness(html, &run->run);
+    double retries;
     add_table(html, &run->run, &report_transactions);
+    if (figure_get(&run->run.figures, FIGURE_RETRIES, &retries) && retries > 0) {
+        add_table(html, &run->run, &report_retries);
+    }
     add_table(html, &run->run, &report_statements);
+    add_table(html, &run->run, &report_trends);
+    add_table(html, &run->run, &report_metrics);
     add_table(html, &run->run, &report_datasets);
+    add_table(html, &run->run, &report_invariants);
     add_checks(html, &run->run);
     add_table(html, &run->run, &report_findings);
     add_causes(html, &run->run);
     add_latencies(html, &run->run);
     add_trace(html, &run->run);
     add_table(html, &run->run, &report_nodes);
+    add_table(html, &run->run, &report_wait_shares);
+    add_between(html, "<p>", text_of(&run->run, "waits.answer"), "</p>\n");
+    add_commit(html, &run->run);
+    add_table(html, &run->run, &report_wait_blockers);
+    add_table(html, &run->run, &report_kernel_waits);
+    add_between(html, "<p>", text_of(&run->run, "waits.kernel_answer"), "</p>\n");
+    add_table(html, &run->run, &report_wait_counters);
     add_command(html, &run->run);
     add_table(html, &run->run, &report_weakened);
     add_environment(html, &run->run);
@@ -960,17 +1011,34 @@ static void add_sweep(struct buffer *html, const struct report *report,
     if (saved_sweep_count(sweep, SAVED_FAILED) == 0) {
         return;
     }
-    const struct page_table table = open_table(html, "Runs that failed", columns);
+    const struct page_table table = page_open_table(html, "Runs that failed", columns);
     for (size_t i = 0; i < sweep->run_count; i++) {
         const struct saved_sweep_run *run = &sweep->runs[i];
         if (run->state == SAVED_FAILED) {
-            ADD_ROW(&table, run->name, WHOLE(run->exit_code), run->reason);
+            PAGE_ROW(&table, run->name, WHOLE(run->exit_code), run->reason);
         }
     }
-    close_table(&table, NULL);
+    page_close_table(&table, NULL);
 }
 
-void page_add(struct buffer *html, const struct report *report)
+const char *page_title(const struct report *report, char title[REPORT_ESCAPED_BYTES])
+{
+    char words[REPORT_WORDS_BYTES];
+    const struct saved_run *first = &report->runs[0].run;
+    if (report->sweep_count == 1 && (report->run_count > 0 || report->running != NULL)) {
+        snprintf(title, REPORT_ESCAPED_BYTES, "Sweep of %zu runs, %.100s", report->run_count,
+                 REPORT_ESCAPED(saved_run_text(first, "adapter")));
+    } else if (report->run_count == 1) {
+        snprintf(title, REPORT_ESCAPED_BYTES, "%s, %.100s",
+                 REPORT_ESCAPED(report_title(first, words)),
+                 REPORT_ESCAPED(saved_run_text(first, "adapter")));
+    } else {
+        snprintf(title, REPORT_ESCAPED_BYTES, "%zu runs", report->run_count);
+    }
+    return title;
+}
+
+void page_add_content(struct buffer *html, const struct report *report)
 {
     /* the last two columns are shown only when a run has a script */
     const bool has_script = report_has_script(report);
@@ -986,30 +1054,16 @@ void page_add(struct buffer *html, const struct report *report)
                                    "#transaction p99",
                                    NULL};
     const bool is_single = report->run_count == 1 && report->sweep_count == 0;
-    char title[REPORT_ESCAPED_BYTES], words[REPORT_WORDS_BYTES];
-    const struct saved_run *first = &report->runs[0].run;
-    if (report->sweep_count == 1 && report->run_count > 0) {
-        snprintf(title, sizeof title, "Sweep of %zu runs, %.100s", report->run_count,
-                 REPORT_ESCAPED(saved_run_text(first, "adapter")));
-    } else if (report->run_count == 1) {
-        snprintf(title, sizeof title, "%s, %.100s", REPORT_ESCAPED(report_title(first, words)),
-                 REPORT_ESCAPED(saved_run_text(first, "adapter")));
-    } else {
-        snprintf(title, sizeof title, "%zu runs", report->run_count);
-    }
-    buffer_add_format(html,
-                      REPORT_PAGE_BEGIN
-                      "<head>\n<meta charset=\"utf-8\">\n"
-                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                      "style-src 'unsafe-inline'; script-src '%s'\">\n<title>append: %s</title>\n"
-                      "<style>\n%s</style>\n</head>\n<body>\n<main>\n"
-                      "<p class=\"brand\">append report</p>\n",
-                      page_js_hash, title, page_css);
+    buffer_add_text(html, "<p class=\"brand\">append report</p>\n");
     if (!is_single) {
-        buffer_add_format(html, "<h1>%s</h1>\n", title);
+        char title[REPORT_ESCAPED_BYTES];
+        buffer_add_format(html, "<h1>%s</h1>\n", page_title(report, title));
         for (size_t i = 0; i < report->sweep_count; i++) {
             add_sweep(html, report, &report->sweeps[i]);
+        }
+        if (report->running != NULL) {
+            buffer_add_text(html, "<h3>The run in progress</h3>\n");
+            add_run(html, report, report->run_count, false);
         }
         if (report->overview.count > 0) {
             buffer_add_text(html, "<h3>Runs compared</h3>\n");
@@ -1019,13 +1073,13 @@ void page_add(struct buffer *html, const struct report *report)
             }
             add_charts(html, report, report->overview);
         }
-        const struct page_table table = open_table(html, "All runs", columns);
+        const struct page_table table = page_open_table(html, "All runs", columns);
         for (size_t i = 0; i < report->run_count; i++) {
             const struct saved_run *run = &report->runs[i].run;
             char link[REPORT_ESCAPED_BYTES], chip[REPORT_ESCAPED_BYTES];
             snprintf(link, sizeof link, "<a href=\"#run%zu\">%.1000s</a>", i + 1,
                      REPORT_ESCAPED(report->runs[i].label));
-            ADD_ROW(
+            PAGE_ROW(
                 &table, link, saved_run_text(run, "adapter"), format_chip(run, chip),
                 REPORT_VALUE(run, "max_cpu_percent"), REPORT_VALUE(run, "max_memory_mib"),
                 REPORT_VALUE(run, "elapsed_s"), REPORT_VALUE(run, "throughput_rows_per_s"),
@@ -1034,7 +1088,7 @@ void page_add(struct buffer *html, const struct report *report)
                 REPORT_TIME(saved_run_json(run, "latencies.transaction.p99_ms"),
                             (double)MONO_NS_PER_MS));
         }
-        close_table(&table, NULL);
+        page_close_table(&table, NULL);
         buffer_add_text(html, "<h3>Each run</h3>\n");
     }
     for (size_t i = 0; i < report->run_count; i++) {
@@ -1044,9 +1098,68 @@ void page_add(struct buffer *html, const struct report *report)
         buffer_add_format(html, "<p class=\"note\">%zu more %s not shown.</p>\n", report->beyond,
                           units_plural(report->beyond, "run is", "runs are"));
     }
+    buffer_add_text(html, "<footer>Made by append " APPEND_VERSION
+                          ". The files of the run also have every figure.</footer>\n");
+}
+
+enum {
+    POLICY_BYTES = 256
+};
+
+/* Writes the policy of a page with page.js. `attribute` makes the content of its <meta> a policy,
+ * or keeps it for the file that live.js saves. */
+static const char *write_policy(const char *attribute, char policy[POLICY_BYTES])
+{
+    snprintf(policy, POLICY_BYTES,
+             "<meta %s content=\"default-src 'none'; style-src '%s'; script-src '%s'\">\n",
+             attribute, page_css_hash, page_js_hash);
+    return policy;
+}
+
+void page_add_head(struct buffer *html, const char *policy, const char *title)
+{
     buffer_add_format(html,
-                      "<footer>Made by append " APPEND_VERSION
-                      ". The files of the run also have every figure.</footer>\n"
-                      "</main>\n<script>%s</script>\n</body>\n</html>\n",
-                      page_js);
+                      REPORT_PAGE_BEGIN
+                      "<head>\n<meta charset=\"utf-8\">\n"
+                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+                      "%s<title>append: %s</title>\n"
+                      "<style>%s</style>\n</head>\n<body>\n<main>\n",
+                      policy, title, page_css);
+}
+
+void page_add(struct buffer *html, const struct report *report)
+{
+    char policy[POLICY_BYTES], title[REPORT_ESCAPED_BYTES];
+    page_add_head(html, write_policy("http-equiv=\"Content-Security-Policy\"", policy),
+                  page_title(report, title));
+    page_add_content(html, report);
+    buffer_add_format(html, "</main>\n<script>%s</script>\n</body>\n</html>\n", page_js);
+}
+
+void page_add_live(struct buffer *html, bool has_control)
+{
+    static const char *const values[][2] = {
+        {"rate", "rate, per second"}, {"sessions", "sessions at work"}, {"mark", "mark"}};
+    static const char *const buttons[] = {"pause", "resume", "stop"};
+    char policy[POLICY_BYTES];
+    page_add_head(html, write_policy("name=\"policy\"", policy), "live");
+    buffer_add_text(
+        html, "</main>\n<div class=\"control\"><button type=\"button\" name=\"save\" disabled>"
+              "Save this page as a file</button></div>\n");
+    if (has_control) {
+        buffer_add_text(html, "<div class=\"card control\">\n");
+        for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+            buffer_add_format(html,
+                              "<label>%s <input name=\"%s\"></label> <button type=\"button\" "
+                              "name=\"%s\">set</button>\n",
+                              values[i][1], values[i][0], values[i][0]);
+        }
+        for (size_t i = 0; i < sizeof buttons / sizeof buttons[0]; i++) {
+            buffer_add_format(html, "<button type=\"button\" name=\"%s\">%s</button>\n", buttons[i],
+                              buttons[i]);
+        }
+        buffer_add_text(html, "<p class=\"note\" role=\"status\"></p></div>\n");
+    }
+    buffer_add_format(html, "<script>%s</script>\n<script>%s</script>\n</body>\n</html>\n", page_js,
+                      live_js);
 }

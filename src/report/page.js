@@ -74,6 +74,7 @@
     /* Makes the name of a line switch the line off and on. */
     makeSwitch(button, line) {
       line.name = button.textContent;
+      line.button = button;
       button.disabled = false;
       button.addEventListener("click", () => {
         line.isHidden = !line.isHidden;
@@ -187,6 +188,21 @@
       });
     }
 
+    /* Takes over what the reader has chosen in the chart that this one replaces. */
+    follow(old, hasFocus) {
+      const hidden = old.lines.filter((line) => line.isHidden).map((line) => line.name);
+      this.lines.filter((line) => hidden.includes(line.name)).forEach((line) => line.button.click());
+      if (old.view.join() !== old.whole.join()) {
+        this.show(old.view);
+      }
+      if (old.at !== undefined) {
+        this.select(old.at, false);
+      }
+      if (hasFocus) {
+        this.svg.focus({preventScroll: true});
+      }
+    }
+
     listen() {
       const on = (name, react) => this.svg.addEventListener(name, react);
       const all = () => this.showAll([-Infinity, Infinity]);
@@ -235,15 +251,39 @@
     }
   }
 
-  document.querySelectorAll(".charts").forEach((group) => {
-    const hint = group.previousElementSibling, reset = hint.querySelector("button");
-    const showAll = (view) => {
-      timed.forEach((chart) => chart.show(view));
-      reset.disabled = timed.every((chart) => chart.view.join() === chart.whole.join());
-    };
-    const timed = [...group.querySelectorAll("figure")].filter((one) => one.querySelector(".plot"))
-      .map((one) => new Chart(one, showAll)).filter((one) => one.across === "time");
-    reset.addEventListener("click", () => showAll([-Infinity, Infinity]));
-    hint.hidden = false;
+  const charts = new WeakMap(); // of the figures
+
+  function showAll(group, view) {
+    const timed = [...group.querySelectorAll("figure")].map((one) => charts.get(one))
+      .filter((one) => one && one.across === "time");
+    timed.forEach((chart) => chart.show(view));
+    group.previousElementSibling.querySelector("button").disabled =
+      timed.every((chart) => chart.view.join() === chart.whole.join());
+  }
+
+  /* Makes the charts of the figures that have none. */
+  function start() {
+    document.querySelectorAll(".charts").forEach((group) => {
+      const hint = group.previousElementSibling;
+      [...group.querySelectorAll("figure")]
+        .filter((one) => one.querySelector(".plot") && !charts.has(one))
+        .forEach((one) => charts.set(one, new Chart(one, (view) => showAll(group, view))));
+      if (hint.hidden) {
+        hint.hidden = false;
+        hint.querySelector("button")
+          .addEventListener("click", () => showAll(group, [-Infinity, Infinity]));
+      }
+    });
+  }
+
+  start();
+  document.addEventListener("renewed", (event) => { // on a live page
+    start();
+    event.detail.forEach(([old, made, hasFocus]) => {
+      const chart = charts.get(made), before = charts.get(old);
+      if (chart && before) {
+        chart.follow(before, hasFocus);
+      }
+    });
   });
 })();

@@ -96,10 +96,12 @@ static double seconds_left(const struct progress *progress, const struct progres
         const double c1 = late > early ? (late - early) / rows : 0;
         const double c0 = late - c1 * (rows + half.rows);
         left = rows < all ? c0 * (all - rows) + c1 * (all * all - rows * rows) : 0;
-        const double rate = (double)plan->rate_rows_per_s;
+        const int64_t now_ns = (int64_t)(s * (double)MONO_NS_PER_S);
+        const double on_time = ramp_due_ns(&plan->rate, all) / (double)MONO_NS_PER_S - s;
         /* a run within a second of its schedule ends on schedule */
-        if (rate > 0 && (left < all / rate - s || rate * s - rows < rate)) {
-            left = all / rate - s;
+        if (plan_has_rate(plan) && (left < on_time || ramp_sum(&plan->rate, now_ns) - rows <
+                                                          ramp_value(&plan->rate, now_ns))) {
+            left = on_time;
         }
         left = fmax(0, left);
     }
@@ -251,7 +253,7 @@ static void hint_at_reads(struct progress *progress, const struct progress_state
     const double read_ns = (double)recorder_histogram(now->total, OPERATION_READ)->sum_ns;
     const double left = seconds_left(progress, now);
     if (progress->has_shown_reads || plan->script != NULL || plan->duration_ns > 0 ||
-        plan->rate_rows_per_s > 0 || progress->point_count < POINTS_OF_TREND || left < LONG_S ||
+        plan_has_rate(plan) || progress->point_count < POINTS_OF_TREND || left < LONG_S ||
         read_ns < append_ns) {
         return;
     }

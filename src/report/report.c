@@ -2,6 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +21,35 @@ static enum status no_memory(struct error *error)
     return STATUS_REJECTED;
 }
 
+/* Adds the beginnings of the stages to the events, so that the charts show them. */
+static void add_stages(struct report_run *run)
+{
+    const json_t *stages = saved_run_json(&run->run, "stages");
+    for (size_t i = 0; i < json_array_size(stages); i++) {
+        const json_t *stage = json_array_get(stages, i);
+        const double start_s = json_number_value(json_object_get(stage, "start_s"));
+        const double number = json_number_value(json_object_get(stage, "stage"));
+        const double target = json_number_value(json_object_get(stage, "target"));
+        char text[64];
+        snprintf(text, sizeof text, "stage %.0f, to %s", number,
+                 UNITS_COUNT((uint64_t)fmin(fmax(target, 0), 1e18)));
+        event_list_add(&run->events, (int64_t)(start_s * (double)MONO_NS_PER_S), text);
+    }
+}
+
+/* Reads the events of a run whose other files were read into the next place of the report. */
+static void take_run(struct report_run *run)
+{
+    struct error events_error = {0};
+    struct moment started;
+    const char *utc = json_string_value(saved_run_json(&run->run, "times.started_utc"));
+    const bool is_known = utc != NULL && moment_parse(utc, &started) && started.is_utc;
+    events_read(&run->events, run->run.folder, is_known ? started.ns : EVENTS_START_UNKNOWN,
+                &events_error);
+    memcpy(run->events_error, events_error.text, sizeof run->events_error);
+    add_stages(run);
+}
+
 /* Reads a run. `sweep` and `place` are NULL for a run that belongs to no sweep. */
 static enum status add_run(struct report *report, const char *folder,
                            const struct saved_sweep *sweep, const struct saved_sweep_run *place,
@@ -28,19 +60,13 @@ static enum status add_run(struct report *report, const char *folder,
         return STATUS_OK;
     }
     struct report_run *run = &report->runs[report->run_count];
-    struct error events_error = {0};
-    struct moment started;
     if (saved_run_read(&run->run, folder, sweep == NULL, error) != STATUS_OK) {
         return STATUS_REJECTED;
     }
     run->sweep = sweep;
     run->place = place;
+    take_run(run);
     report->run_count++;
-    const char *utc = json_string_value(saved_run_json(&run->run, "times.started_utc"));
-    const bool is_known = utc != NULL && moment_parse(utc, &started) && started.is_utc;
-    events_read(&run->events, run->run.folder, is_known ? started.ns : EVENTS_START_UNKNOWN,
-                &events_error);
-    memcpy(run->events_error, events_error.text, sizeof run->events_error);
     return STATUS_OK;
 }
 
@@ -89,13 +115,28 @@ static void label_runs(struct report *report)
     }
 }
 
-enum status report_read(struct report *report, const char *const *folders, size_t count,
-                        bool with_runs, bool is_over_rows, struct error *error)
+/* Makes labels and charts of the runs that were read with `status`. Returns the status. */
+static enum status complete(struct report *report, enum status status, bool with_runs,
+                            struct error *error)
+{
+    if (status == STATUS_OK) {
+        report->has_run_charts = with_runs || (report->run_count == 1 && report->sweep_count == 0);
+        label_runs(report);
+        status = charts_make(report) ? STATUS_OK : no_memory(error);
+    }
+    if (status != STATUS_OK) {
+        report_free(report);
+    }
+    return status;
+}
+
+/* Reads the folders, without charts. */
+static enum status read_folders(struct report *report, const char *const *folders, size_t count,
+                                struct error *error)
 {
     *report = (struct report){
-        .runs = calloc(REPORT_RUNS_MAX, sizeof *report->runs),
+        .runs = calloc(REPORT_RUNS_MAX + 1, sizeof *report->runs),
         .sweeps = calloc(count, sizeof *report->sweeps),
-        .is_over_rows = is_over_rows,
     };
     enum status status =
         report->runs == NULL || report->sweeps == NULL ? no_memory(error) : STATUS_OK;
@@ -119,25 +160,89 @@ enum status report_read(struct report *report, const char *const *folders, size_
             }
         }
     }
-    if (status == STATUS_OK && report->run_count == 0) {
-        error_set(error, ERROR_NOT_FOUND, 0, NULL, "no run of the sweep '%s' has ended yet",
-                  folders[0]);
-        status = STATUS_REJECTED;
-    }
-    if (status == STATUS_OK) {
-        report->has_run_charts = with_runs || (report->run_count == 1 && report->sweep_count == 0);
-        label_runs(report);
-        status = charts_make(report) ? STATUS_OK : no_memory(error);
-    }
-    if (status != STATUS_OK) {
-        report_free(report);
-    }
     return status;
+}
+
+/* Returns `status`, or REJECTED if the report has nothing to show. */
+static enum status check_runs(const struct report *report, enum status status, const char *folder,
+                              struct error *error)
+{
+    if (status != STATUS_OK || report->run_count > 0 || report->running != NULL) {
+        return status;
+    }
+    error_set(error, ERROR_NOT_FOUND, 0, NULL, "no run of the sweep '%s' has ended yet", folder);
+    return STATUS_REJECTED;
+}
+
+enum status report_read(struct report *report, const char *const *folders, size_t count,
+                        bool with_runs, bool is_over_rows, struct error *error)
+{
+    enum status status = read_folders(report, folders, count, error);
+    status = check_runs(report, status, folders[0], error);
+    report->is_over_rows = is_over_rows;
+    return complete(report, status, with_runs, error);
+}
+
+/* Reads what a run of a sweep has written so far. A run that has not begun its files is left out.
+ */
+static void add_running(struct report *report, const char *name)
+{
+    const struct saved_sweep *sweep = &report->sweeps[0].sweep;
+    const char *adapter = json_string_value(json_object_get(sweep->json, "adapter"));
+    struct report_run *run = &report->runs[report->run_count];
+    for (size_t i = 0; i < sweep->run_count; i++) {
+        const struct saved_sweep_run *place = &sweep->runs[i];
+        if (place->state != SAVED_PENDING || strcmp(place->name, name) != 0) {
+            continue;
+        }
+        char path[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES], summary[512], records[24] = "";
+        struct error unread = {.kind = ERROR_NONE};
+        saved_sweep_run_folder(sweep, place, path);
+        if (place->records > 0) {
+            snprintf(records, sizeof records, "%" PRIu64, place->records);
+        }
+        snprintf(summary, sizeof summary,
+                 "adapter,sessions,records,verdict,verdict_reason\n%.60s,%" PRIu64
+                 ",%s,RUNNING,\"the run goes on: its figures by the second are known so far\"\n",
+                 adapter == NULL ? "" : adapter, place->sessions, records);
+        if (saved_run_read_running(&run->run, path, "{\"format\": 2}", summary, &unread) ==
+            STATUS_OK) {
+            run->sweep = sweep;
+            run->place = place;
+            snprintf(run->label, sizeof run->label, "%.60s", name);
+            take_run(run);
+            report->running = run;
+        }
+    }
+}
+
+enum status report_read_sweep_running(struct report *report, const char *folder,
+                                      const char *running, struct error *error)
+{
+    enum status status = read_folders(report, &folder, 1, error);
+    if (status == STATUS_OK && running != NULL) {
+        add_running(report, running);
+    }
+    status = check_runs(report, status, folder, error);
+    return complete(report, status, false, error);
+}
+
+enum status report_read_running(struct report *report, const char *folder, const char *json,
+                                const char *summary, struct error *error)
+{
+    *report = (struct report){.runs = calloc(1, sizeof *report->runs)};
+    enum status status = report->runs == NULL ? no_memory(error)
+                                              : saved_run_read_running(&report->runs[0].run, folder,
+                                                                       json, summary, error);
+    if (status == STATUS_OK) {
+        take_run(&report->runs[report->run_count++]);
+    }
+    return complete(report, status, false, error);
 }
 
 void report_free(struct report *report)
 {
-    for (size_t i = 0; i < report->run_count; i++) {
+    for (size_t i = 0; i < report->run_count + (report->running != NULL); i++) {
         saved_run_free(&report->runs[i].run);
         event_list_fini(&report->runs[i].events);
         buffer_fini(&report->runs[i].absent);
@@ -157,10 +262,8 @@ static enum status refuse_path(struct error *error, const char *path)
     return STATUS_REJECTED;
 }
 
-/* Writes a file, whole or not at all. It replaces only a file that begins with `begin`: any other
- * file is not from this program. */
-static enum status write_whole(const char *path, const char *begin, const struct buffer *content,
-                               struct error *error)
+enum status report_write_whole(const char *path, const char *begin, const char *maker,
+                               const struct buffer *content, struct error *error)
 {
     char bytes[128];
     const size_t wanted = strlen(begin);
@@ -176,8 +279,8 @@ static enum status write_whole(const char *path, const char *begin, const struct
         fclose(file);
         if (length != wanted || memcmp(bytes, begin, wanted) != 0) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "%s exists and was not made by append report: give another name with --out",
-                      path);
+                      "%s exists and was not made by %s: give another name with --out", path,
+                      maker);
             return STATUS_REJECTED;
         }
     } else if (unread.native_code != ENOENT) {
@@ -197,9 +300,10 @@ enum status report_write_page(const struct report *report, const char *path, siz
 {
     struct buffer page = {0};
     page_add(&page, report);
-    const enum status status = buffer_failed(&page)
-                                   ? no_memory(error)
-                                   : write_whole(path, REPORT_PAGE_BEGIN, &page, error);
+    const enum status status =
+        buffer_failed(&page)
+            ? no_memory(error)
+            : report_write_whole(path, REPORT_PAGE_BEGIN, "append report", &page, error);
     *bytes = page.length;
     buffer_fini(&page);
     return status;
@@ -231,7 +335,9 @@ enum status report_write_pictures(const struct report *report, const char *prefi
             (png.length < wanted || memcmp(png.bytes, png_begin, wanted) != 0)) {
             error_set(error, ERROR_UNSUPPORTED, 0, NULL, "gnuplot drew nothing for %s", path);
         }
-        status = error_is_set(error) ? STATUS_REJECTED : write_whole(path, png_begin, &png, error);
+        status = error_is_set(error)
+                     ? STATUS_REJECTED
+                     : report_write_whole(path, png_begin, "append report", &png, error);
         *count += status == STATUS_OK ? 1 : 0;
         buffer_fini(&png);
     }

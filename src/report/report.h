@@ -80,7 +80,8 @@ struct chart {
     enum chart_across across;
     double end;     /* end of the x axis */
     bool is_log;    /* the y axis is logarithmic */
-    bool is_filled; /* the area below the line is filled */
+    bool is_filled; /* the area below each line is filled; several lines are a stack, the first on
+                       top */
     struct {
         double at;            /* place on the x axis */
         const char *text;     /* text of the event; borrowed */
@@ -125,6 +126,8 @@ struct report_sweep {
 struct report {
     struct report_run *runs; /* owned */
     size_t run_count;
+    struct report_run *running;  /* the run of a sweep that goes on, in `runs` after the others and
+                                    not counted; NULL without one */
     struct report_sweep *sweeps; /* owned */
     size_t sweep_count;
     size_t beyond; /* number of runs after the first REPORT_RUNS_MAX */
@@ -159,20 +162,37 @@ const struct figure *report_sweep_figure(bool has_script, size_t i);
  * rows. */
 bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *figure);
 
-/* The page's style and script (page.css, page.js), and the script's hash for the page's content
- * security policy ("sha256-..."). */
-extern const char page_css[], page_js[], page_js_hash[];
+/* The page's style and script, the additional script of the live page (page.css, page.js, live.js),
+ * and their hashes for the pages' content security policies ("sha256-..."). */
+extern const char page_css[], page_js[], live_js[];
+extern const char page_css_hash[], page_js_hash[], live_js_hash[];
 
 /* Reads the folders and makes the charts: for several runs the charts that compare them, and with
  * `with_runs` also the charts of each run. On REJECTED, *error names the folder or file and the
  * fault, and *report owns nothing. */
 enum status report_read(struct report *report, const char *const *folders, size_t count,
                         bool with_runs, bool is_over_rows, struct error *error);
+
+/* Does the same for one run that is going on. `json` and `summary` are what run.json and
+ * summary.csv would contain now. */
+enum status report_read_running(struct report *report, const char *folder, const char *json,
+                                const char *summary, struct error *error);
+
+/* Reads the folder of a sweep that goes on. `running`: the name of the run that goes on, which may
+ * not have begun its files; NULL for none. */
+enum status report_read_sweep_running(struct report *report, const char *folder,
+                                      const char *running, struct error *error);
 void report_free(struct report *report);
 
 /* Writes the path of a folder's page, FOLDER/report.html. Returns REJECTED if the path is too
  * long. */
 enum status report_page_path(const char *folder, char path[REPORT_PATH_BYTES], struct error *error);
+
+/* Writes a file, whole or not at all. It replaces only a file that begins with `begin`: any other
+ * file was not made by `maker`, a command of this program ("append report"). On REJECTED, *error
+ * says why; with ERROR_USAGE the file exists and is not replaced. */
+enum status report_write_whole(const char *path, const char *begin, const char *maker,
+                               const struct buffer *content, struct error *error);
 
 /* Writes the page, whole or not at all; *bytes is its size. On REJECTED, *error says why; with
  * ERROR_USAGE the file exists and is not a page of this program. */
@@ -189,8 +209,40 @@ enum status report_write_pictures(const struct report *report, const char *prefi
 enum status report_add_text(struct buffer *text, const struct report *report, unsigned columns,
                             struct error *error);
 
-/* Adds the page; the same input gives the same page. */
+/* Adds the page; the same input gives the same page. page_add_content adds only what is between
+ * <main> and </main>. */
 void page_add(struct buffer *html, const struct report *report);
+void page_add_content(struct buffer *html, const struct report *report);
+
+/* Writes the title of the page as HTML, and returns it. */
+const char *page_title(const struct report *report, char title[REPORT_ESCAPED_BYTES]);
+
+/* Adds a page without content, which its script live.js fills. `has_control`: the page can change
+ * the run. */
+void page_add_live(struct buffer *html, bool has_control);
+
+/* Adds the head of a page, up to the beginning of its content. `policy`: HTML of its content
+ * security policy, or "". `title` is HTML. */
+void page_add_head(struct buffer *html, const char *policy, const char *title);
+
+/* An open table of a page. The title of each column begins with a mark for the content of its
+ * cells: '#' a number, '*' the name of the row, '+' a text that may be long, ' ' another text, '!'
+ * the name of the row as HTML, '<' other HTML. */
+struct page_table {
+    struct buffer *html;
+    const char *const *columns; /* ends with NULL */
+};
+
+/* Adds the beginning of a table. `heading` and the titles of the columns are HTML. */
+struct page_table page_open_table(struct buffer *html, const char *heading,
+                                  const char *const *columns);
+void page_add_row(const struct page_table *table, const char *const *cells);
+
+/* Adds a row; the arguments after the table are its cells, one for each column. */
+#define PAGE_ROW(table, ...) page_add_row((table), (const char *const[]){__VA_ARGS__})
+
+/* Adds the end of a table. `note` is a text below it, or NULL. */
+void page_close_table(const struct page_table *table, const char *note);
 
 /* Adds a chart as a <figure>; `number` is unique in the page. */
 void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number);
@@ -201,7 +253,7 @@ void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number
 void plot_add(struct buffer *drawing, const struct chart *chart, unsigned columns,
               struct error *error);
 
-/* Makes all charts of a report whose runs were read and labelled. Returns false if memory is
+/* Makes all charts of a report whose runs were read and labelled. Returns false if memory runs
  * out. */
 bool charts_make(struct report *report);
 void charts_free(struct chart_list *list);
@@ -240,6 +292,9 @@ const char *report_stop_words(const char *stop_reason);
  * password, and the options that differ from their defaults. Adds nothing if there is no plan. */
 void report_add_command(struct buffer *line, const struct saved_run *run);
 
+/* Adds a word of a command line, in quotes when a shell would change it. */
+void report_add_word(struct buffer *line, const char *word);
+
 /* Writes a text for element content or a quoted attribute: valid UTF-8 without control characters,
  * escaped, cut when it is long. NULL counts as "". */
 const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES]);
@@ -249,5 +304,31 @@ const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES]);
 #define REPORT_VALUE(run, column) report_value((run), (column), (char[REPORT_WORDS_BYTES]){0})
 #define REPORT_TIME(json, unit) report_format_time((json), (unit), (char[REPORT_WORDS_BYTES]){0})
 #define REPORT_ESCAPED(text) report_escape((text), (char[REPORT_ESCAPED_BYTES]){0})
+
+/*
+ * A file of JUnit XML with one suite. The same cases make the same file.
+ *
+ * Texts from outside become valid XML 1.0: markup is escaped; bytes that are not UTF-8 and
+ * characters that XML does not allow become U+FFFD.
+ */
+/* A suite: what it is about, its test cases so far, and their totals. Zero it and set the first
+ * members; then add the cases. */
+struct junit_suite {
+    char name[128];
+    const char *target, *folder; /* borrowed */
+    int64_t elapsed_ns;
+    int64_t started_wall_ns; /* 0: the run did not begin */
+    struct buffer cases;     /* owned; junit_write_suite frees it */
+    size_t tests, failures, errors;
+};
+
+/* Adds a test case. `kind`: "failure" or "error", NULL when it passed. `message`: the text that
+ * explains the result. */
+void junit_add_case(struct junit_suite *suite, const char *group, const char *name,
+                    const char *kind, const char *type, const char *message);
+
+/* Writes the file and frees the cases. Returns false when out of memory or a write failed (errno is
+ * set). */
+bool junit_write_suite(FILE *stream, struct junit_suite *suite);
 
 #endif

@@ -384,8 +384,9 @@ static void add_curves(const struct drawing *drawing)
                           i + 1 == chart->mark_count ? "\"/>" : "");
     }
     for (size_t i = 0; i < chart->series_count; i++) {
-        buffer_add_format(html, "<g class=\"s%zu\"><path class=\"%s\" d=\"", i + 1,
-                          chart->is_filled ? "line area" : "line");
+        const bool is_stack = chart->is_filled && chart->series_count > 1;
+        buffer_add_format(html, "<g class=\"s%zu\"><path class=\"line%s%s\" d=\"", i + 1,
+                          chart->is_filled ? " area" : "", is_stack ? " stack-area" : "");
         const struct chart_series *series = &chart->series[i];
         if (chart->across != CHART_OVER_SESSIONS) {
             add_levels(drawing, series);

@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/param.h>
 
 #include "base/text.h"
 #include "measure/levels.h"
 #include "plan/plan.h"
 #include "ranks/merge.h"
 #include "report/figures.h"
+#include "trace/switches.h"
 
 const struct report_cell *report_row_find(const struct report_row *row, const char *key)
 {
@@ -28,8 +30,9 @@ bool report_column_is_shown(const struct report_column *column, bool is_text, bo
 
 _Static_assert(OPERATION_COUNTS + FIGURE_POINTS_MAX + 3 <= REPORT_CELLS_MAX,
                "cells of an operation");
+_Static_assert(7 + FIGURE_POINTS_MAX <= REPORT_CELLS_MAX, "cells of a metric");
 _Static_assert(14 + IO_FIGURES <= REPORT_CELLS_MAX, "cells of a sample of a rank");
-_Static_assert(31 + 3 * OPERATIONS <= REPORT_CELLS_MAX, "cells of an interval");
+_Static_assert(35 + 3 * OPERATIONS <= REPORT_CELLS_MAX, "cells of an interval");
 
 /* Adds a cell that all files have. Returns the cell; the caller may change its `place`, `object`
  * and `member`. */
@@ -194,6 +197,16 @@ static void fill_level(struct report_row *row, const void *record)
     add_mib(row, "client_memory_mib", level->client_memory_bytes)->place = IN_CSV;
     add_bytes(row, "server_memory_bytes", level->server_memory_bytes)->place = IN_JSON;
     add_bytes(row, "client_memory_bytes", level->client_memory_bytes)->place = IN_JSON;
+    char kind[FIGURE_KEY_BYTES] = "";
+    if (level->wait.is_known) {
+        operation_key(&row->operations->entries[level->wait.operation], kind);
+        snprintf(row->text, sizeof row->text, "%.60s: %s", kind,
+                 wait_class_texts[level->wait.class].name);
+    }
+    add_text(row, "largest_wait", level->wait.is_known ? row->text : NULL);
+    add_number(row, "largest_wait_percent", FIGURE_UNIT_PERCENT, level->wait.is_known,
+               level->wait.percent);
+    add_count_if(row, "wait_polls", level->wait.is_known, level->wait.polls);
     add_text(row, "error", cause == NULL ? NULL : cause->error.text)->place = IN_CSV;
 }
 
@@ -211,6 +224,9 @@ static const struct report_column level_columns[] = {
     {"connect_p99_ms", "#connect p99, ms", "connect\np99", 9, ALL_RUNS},
     {"host_cpu_percent", "#CPU, %", "CPU", 5, ALL_RUNS},
     {"server_memory_mib", "#server memory, MiB", "server\nmemory", 9, ALL_RUNS},
+    {.key = "largest_wait", .page = " largest wait in calls"},
+    {.key = "largest_wait_percent", .page = "#its share, %"},
+    {.key = "wait_polls", .page = "#polls"},
 };
 const struct report_table report_levels = {
     .fill = fill_level,
@@ -322,9 +338,8 @@ const struct report_table report_hosts_intervals = {.fill = fill_host_interval};
 
 /* Intervals of about a second. */
 
-static void fill_interval(struct report_row *row, const void *record)
+static void add_interval(struct report_row *row, const struct interval *interval)
 {
-    const struct interval *interval = record;
     const uint64_t *counters = interval->counters;
     const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
     const bool has_script = operation_is_used(row->operations, OPERATION_TRANSACTION);
@@ -357,6 +372,7 @@ static void fill_interval(struct report_row *row, const void *record)
     add_count(row, "refusals", counters[RECORDER_REFUSALS]);
     add_count(row, "sessions_without_progress", interval->sessions_without_progress);
     add_count(row, "sessions_reading", interval->sessions_reading);
+    add_count(row, "sessions_working", interval->sessions_working);
     add_count_if(row, "transactions", has_script, counters[RECORDER_TRANSACTIONS_COMMITTED]);
     add_rate(row, "transactions_per_s", FIGURE_UNIT_PER_S,
              counters[RECORDER_TRANSACTIONS_COMMITTED], has_script ? seconds : 0);
@@ -364,12 +380,52 @@ static void fill_interval(struct report_row *row, const void *record)
     add_count_if(row, "transactions_in_doubt", has_script,
                  counters[RECORDER_TRANSACTIONS_IN_DOUBT]);
     add_count_if(row, "retries", has_script, transactions_retries(counters));
+    add_count_if(row, "checks_failed", has_script, counters[RECORDER_CHECKS_FAILED]);
     add_count_if(row, "writes", has_script, counters[RECORDER_WRITES]);
     add_count_if(row, "others", has_script, counters[RECORDER_OTHERS]);
     add_count(row, "rows_held", interval->rows_held);
 }
 
+static void fill_interval(struct report_row *row, const void *record)
+{
+    const struct interval *interval = record;
+    add_interval(row, interval);
+    add_count_if(row, "stage", interval->stage > 0, interval->stage);
+}
+
 const struct report_table report_intervals = {.fill = fill_interval};
+
+/* Stages of a run. */
+
+static void fill_stage(struct report_row *row, const void *record)
+{
+    const struct interval *stage = record;
+    add_count(row, "stage", stage->stage);
+    add_count(row, "target", stage->target);
+    add_interval(row, stage);
+}
+
+static const struct report_column stage_columns[] = {
+    {"stage", "#stage", "Stage", 6, ALL_RUNS},
+    {"start_s", "#from, s", "from", 9, ALL_RUNS},
+    {"end_s", "#to, s", "to", 9, ALL_RUNS},
+    {"target", "#target", "target", 9, ALL_RUNS},
+    {"rows_per_s", "#rows/s", "rows/s", 11, WITHOUT_SCRIPT},
+    {"append_p50_ms", "#append p50", "append\np50", 9, WITHOUT_SCRIPT},
+    {"append_p99_ms", "#append p99", "append\np99", 9, WITHOUT_SCRIPT},
+    {"transactions_per_s", "#transactions/s", "trans./s", 11, WITH_SCRIPT},
+    {"transaction_p50_ms", "#p50", "p50", 9, WITH_SCRIPT},
+    {"transaction_p99_ms", "#p99", "p99", 9, WITH_SCRIPT},
+    {"errors", "#errors", "errors", 8, ALL_RUNS},
+};
+const struct report_table report_stages = {
+    .fill = fill_stage,
+    .columns = stage_columns,
+    .column_count = COUNT_OF(stage_columns),
+    .heading = "Stages",
+    .list = "stages",
+    .wanted = "stage",
+};
 
 /* Samples of CPU, memory and I/O. */
 
@@ -444,6 +500,29 @@ static void fill_session(struct report_row *row, const void *record)
 }
 
 const struct report_table report_sessions = {.fill = fill_session};
+
+/* The log of transactions. */
+
+/* Adds a time in ns, which is unknown if it is negative. */
+static void add_ns(struct report_row *row, const char *key, int64_t ns)
+{
+    add_count_if(row, key, ns >= 0, (uint64_t)ns);
+}
+
+static void fill_logged(struct report_row *row, const void *record)
+{
+    const struct transaction_log_row *logged = record;
+    add_ns(row, "end_ns", logged->end_ns);
+    add_count(row, "session", logged->session);
+    add_count(row, "turn", logged->turn);
+    add_text(row, "transaction", logged->transaction);
+    add_text(row, "outcome", logged->outcome);
+    add_count(row, "tries", logged->tries);
+    add_ns(row, "latency_ns", logged->latency_ns);
+    add_ns(row, "response_ns", logged->response_ns);
+}
+
+const struct report_table report_logged = {.fill = fill_logged};
 
 /* Events that the user gave with --mark. */
 
@@ -653,6 +732,326 @@ const struct report_table report_statements = {
     .wanted = "sent",
 };
 
+/* What the calls waited for at the server. */
+
+/* Adds the operation's own name; "append", "statement.insert". */
+static void add_kind(struct report_row *row, size_t operation)
+{
+    operation_key(&row->operations->entries[operation], row->text);
+    add_text(row, "kind", row->text);
+}
+
+static void fill_wait(struct report_row *row, const void *record)
+{
+    static const struct wait_event nothing;
+    const struct wait_row *wait = record;
+    const struct wait_event *event = wait->event == NULL ? &nothing : wait->event;
+    add_seconds(row, "start_s", wait->start_ns);
+    add_seconds(row, "end_s", wait->end_ns);
+    add_kind(row, wait->operation);
+    add_text(row, "class", figure_wait_keys[event->class]);
+    add_text(row, "type", event->type);
+    add_text(row, "event", event->event);
+    add_number(row, "in_flight", FIGURE_UNIT_RATIO, true, wait->in_flight);
+    add_number(row, "waiting", FIGURE_UNIT_RATIO, true, wait->waiting);
+    add_count(row, "polls", wait->polls);
+}
+
+const struct report_table report_waits = {.fill = fill_wait};
+
+static void fill_wait_share(struct report_row *row, const void *record)
+{
+    const struct wait_share *share = record;
+    const bool has = share->has_interval;
+    const struct statistics_share *percent = &share->share;
+    add_kind(row, share->operation);
+    add_text(row, "class", figure_wait_keys[share->class]);
+    add_text(row, "head", share->is_first ? row->text : "")->place = IN_TEXT;
+    add_text(row, "waits_for", wait_class_texts[share->class].name);
+    add_percent(row, "share_percent", 100 * percent->share);
+    add_number(row, "lower_percent", FIGURE_UNIT_PERCENT, has, 100 * percent->low);
+    add_number(row, "upper_percent", FIGURE_UNIT_PERCENT, has, 100 * percent->high);
+    add_number(row, "error_percent", FIGURE_UNIT_PERCENT, has, 100 * percent->half)->place =
+        IN_TEXT;
+    add_number(row, "in_flight", FIGURE_UNIT_RATIO, true, share->in_flight);
+    add_text(row, "events", share->events);
+    add_text(row, "largest", share->largest)->place = IN_TEXT;
+}
+
+static const struct report_column wait_share_columns[] = {
+    {.key = "kind", .page = "*time in"},
+    {.key = "head", .text = "Waits", .width = -12},
+    {"waits_for", " went into", "for", -25, ALL_RUNS},
+    {"share_percent", "#share, %", "share %", 8, ALL_RUNS},
+    {.key = "error_percent", .text = "±", .width = 7},
+    {.key = "lower_percent", .page = "#at least, %"},
+    {.key = "upper_percent", .page = "#at most, %"},
+    {.key = "events", .page = "+as the database calls it"},
+    {.key = "largest", .text = "most of it", .width = 1},
+};
+const struct report_table report_wait_shares = {
+    .fill = fill_wait_share,
+    .columns = wait_share_columns,
+    .column_count = COUNT_OF(wait_share_columns),
+    .heading = "Waits",
+    .list = "waits.shares",
+    .wanted = "waits_for",
+    .gap = " ",
+    .has_no_decimals = true,
+};
+
+/* The parts of an average commit. */
+
+static void fill_commit_part(struct report_row *row, const void *record)
+{
+    const struct commit_part *part = record;
+    add_text(row, "part", part->name);
+    add_number(row, "ms", FIGURE_UNIT_MS, true, part->ms);
+    add_number(row, "share_percent", FIGURE_UNIT_PERCENT, true, part->percent);
+}
+
+static const struct report_column commit_columns[] = {
+    {"part", "*part", "Average commit", -52, ALL_RUNS},
+    {"ms", "#ms", "time", 10, ALL_RUNS},
+    {"share_percent", "#share, %", "share", 10, ALL_RUNS},
+};
+const struct report_table report_commit = {
+    .fill = fill_commit_part,
+    .columns = commit_columns,
+    .column_count = COUNT_OF(commit_columns),
+    .heading = "Where the time of an average commit goes",
+    .list = "waits.commit",
+    .wanted = "part",
+    .has_no_decimals = true,
+};
+
+/* What the server's threads did, as the kernel saw it. */
+
+static void fill_kernel_wait(struct report_row *row, const void *record)
+{
+    const struct kernel_wait *wait = record;
+    const bool is_busy = wait->busy_percent >= 0;
+    add_text(row, "class", wait->key);
+    add_text(row, "name", wait->name);
+    add_number(row, "seconds", FIGURE_UNIT_S, true, wait->seconds);
+    add_number(row, "threads", FIGURE_UNIT_RATIO, true, wait->threads);
+    add_number(row, "busy_percent", FIGURE_UNIT_PERCENT, is_busy, wait->busy_percent);
+    add_count(row, "count", wait->count);
+    add_text(row, "calls", wait->calls);
+    add_text(row, "largest", wait->largest[0] == '\0' ? "-" : wait->largest)->place = IN_TEXT;
+}
+
+static const struct report_column kernel_wait_columns[] = {
+    {"name", "*the server's threads were", "Server's threads", -28, ALL_RUNS},
+    {"seconds", "#seconds in sum", "seconds", 9, ALL_RUNS},
+    {"threads", "#threads, mean", "threads", 9, ALL_RUNS},
+    {"busy_percent", "#share of the busy time, %", "busy %", 8, ALL_RUNS},
+    {.key = "largest", .text = "most of it in", .width = 1},
+    {.key = "count", .page = "#times"},
+    {.key = "calls", .page = "+in system calls"},
+};
+const struct report_table report_kernel_waits = {
+    .fill = fill_kernel_wait,
+    .columns = kernel_wait_columns,
+    .column_count = COUNT_OF(kernel_wait_columns),
+    .heading = "The server's threads, as the kernel saw them",
+    .list = "waits.kernel",
+    .wanted = "name",
+    .gap = " ",
+};
+
+/* Counts that the server keeps, and their growth during the run. */
+
+static void fill_wait_counter(struct report_row *row, const void *record)
+{
+    const struct wait_counter *counter = record;
+    add_text(row, "name", counter->name);
+    add_number(row, "growth", FIGURE_UNIT_RATIO, true, counter->after - counter->before);
+}
+
+static const struct report_column wait_counter_columns[] = {
+    {.key = "name", .page = "*count"},
+    {.key = "growth", .page = "#growth during the run"},
+};
+const struct report_table report_wait_counters = {
+    .fill = fill_wait_counter,
+    .columns = wait_counter_columns,
+    .column_count = COUNT_OF(wait_counter_columns),
+    .heading = "Counts of the server",
+    .list = "waits.counters",
+    .wanted = "name",
+};
+
+/* Sessions that had locks for which append's sessions waited. */
+
+static void fill_wait_blocker(struct report_row *row, const void *record)
+{
+    const struct wait_blocker *blocker = record;
+    add_text(row, "of", blocker->is_ours ? "append" : "another program");
+    add_text(row, "who", blocker->who);
+    add_number(row, "server_session", FIGURE_UNIT_ID, true, 0)->value.count =
+        blocker->server_session;
+    add_text(row, "state", blocker->state);
+    add_count(row, "seen", blocker->seen);
+    add_text(row, "statement", blocker->sql);
+}
+
+static const struct report_column wait_blocker_columns[] = {
+    {"of", "*session of", "Locks held by", -16, ALL_RUNS},
+    {"who", " name", "name", -24, ALL_RUNS},
+    {"state", " its state", "state", -22, ALL_RUNS},
+    {"seen", "#seen", "seen", 7, ALL_RUNS},
+    {.key = "server_session", .page = "#number at the server"},
+    {.key = "statement", .page = "+statement"},
+};
+const struct report_table report_wait_blockers = {
+    .fill = fill_wait_blocker,
+    .columns = wait_blocker_columns,
+    .column_count = COUNT_OF(wait_blocker_columns),
+    .heading = "Sessions that blocked others",
+    .list = "waits.blockers",
+    .wanted = "of",
+    .gap = " ",
+};
+
+/* Retries of the script's transactions by their causes. */
+
+static const struct report_column retry_columns[] = {
+    {.key = "name", .page = "*"},
+    {.key = "operation", .text = "Retries after", .width = -14},
+    {"retries_deadlock", "#after a deadlock", "deadlock", 10, ALL_RUNS},
+    {"retries_serialization", "#after a serialization failure", "serialization", 15, ALL_RUNS},
+    {"retries_busy", "#after a lock or a busy server", "busy", 10, ALL_RUNS},
+    {"retries_duplicate", "#after a duplicate key", "duplicate", 11, ALL_RUNS},
+};
+const struct report_table report_retries = {
+    .fill = fill_operation,
+    .columns = retry_columns,
+    .column_count = COUNT_OF(retry_columns),
+    .heading = "Retries",
+    .list = "operations",
+    .wanted = "begun",
+};
+
+/* Transactions and statements of the script in an interval. */
+
+/* Returns how much a count of an operation grew in an interval. */
+static uint64_t growth_of(const struct operation_interval *of, enum operation_count count)
+{
+    return recorder_count_of(of->interval->to, of->operation, count) -
+           recorder_count_of(of->interval->from, of->operation, count);
+}
+
+static void fill_operation_interval(struct report_row *row, const void *record)
+{
+    static const struct recorder_snapshot empty;
+    static const struct interval nothing = {.from = &empty, .to = &empty};
+    struct operation_interval of = *(const struct operation_interval *)record;
+    of.interval = of.interval == NULL ? &nothing : of.interval;
+    const struct operation *operation = &row->operations->entries[of.operation];
+    const struct recorder_latency *latency = &of.interval->latencies[of.operation];
+    const double seconds = figures_seconds(of.interval->end_ns - of.interval->start_ns);
+    const bool is_transaction = operation->kind == OPERATION_IS_TRANSACTION;
+    const uint64_t count = growth_of(&of, is_transaction ? COUNT_COMMITTED : COUNT_ANSWERED);
+    uint64_t retries = 0;
+    for (size_t i = COUNTS_OF_RETRIES; i < OPERATION_COUNTS; i++) {
+        retries += growth_of(&of, (enum operation_count)i);
+    }
+    add_seconds(row, "start_s", of.interval->start_ns);
+    add_seconds(row, "end_s", of.interval->end_ns);
+    add_text(row, "operation", operation->name);
+    add_text(row, "kind", operation_kind_names[operation->kind]);
+    add_count(row, "count", count);
+    add_rate(row, "per_s", FIGURE_UNIT_PER_S, count, seconds);
+    add_count(row, "errors",
+              growth_of(&of, is_transaction ? COUNT_FAILED : COUNT_REFUSED) +
+                  growth_of(&of, is_transaction ? COUNT_IN_DOUBT : COUNT_UNANSWERED));
+    add_count_if(row, "retries", is_transaction, retries);
+    add_ms(row, "p50_ms", latency->count > 0, latency->p50_ns);
+    add_ms(row, "p99_ms", latency->count > 0, latency->p99_ns);
+    add_ms(row, "max_ms", latency->count > 0, latency->max_ns);
+}
+
+const struct report_table report_operations_intervals = {.fill = fill_operation_interval};
+
+/* Metrics of the script. */
+
+/* Adds a value of a metric. JSON leaves it out where the kind of the metric does not have it. */
+static void add_value(struct report_row *row, const char *key, bool is_of_kind, bool is_known,
+                      double value)
+{
+    add_number(row, key, FIGURE_UNIT_VALUE, is_of_kind && is_known, value)->place =
+        is_of_kind ? IN_CSV_AND_JSON : IN_CSV;
+}
+
+static void fill_metric(struct report_row *row, const void *record)
+{
+    const struct metric_row *of = record;
+    const struct metric_sum *sum = of->sum;
+    const enum script_metric_kind kind = sum->metric->kind;
+    const bool is_count = kind == SCRIPT_COUNT, is_trend = kind == SCRIPT_TREND;
+    const bool is_gauge = kind == SCRIPT_GAUGE, has_values = sum->count > 0;
+    const double seconds = figures_seconds(of->measured_ns);
+    add_text(row, "metric", sum->metric->name)->member = "name";
+    add_text(row, "kind", script_metric_kinds[kind]);
+    add_text(row, "unit", sum->metric->unit);
+    snprintf(row->text, sizeof row->text, "%s%s%s", sum->metric->name,
+             sum->metric->unit[0] == '\0' ? "" : ", ", sum->metric->unit);
+    add_text(row, "title", row->text)->place = IN_TEXT;
+    add_value(row, "count", !is_gauge, true, is_count ? sum->sum : (double)sum->count);
+    add_value(row, "per_s", is_count, seconds > 0, sum->sum / (seconds > 0 ? seconds : 1));
+    add_value(row, "last", is_gauge, has_values, sum->last);
+    add_value(row, "min", !is_count, has_values, sum->min);
+    const struct figure_points *points = &row->operations->points;
+    for (size_t i = 0; i < points->count; i++) {
+        const struct figure_point *point = &points->entries[i];
+        const bool is_mean = point->quantile == 0, is_max = point->quantile == 1;
+        double value = is_mean ? sum->sum / (double)MAX(sum->count, (uint64_t)1) : sum->max;
+        if (is_trend && has_values && !is_mean && !is_max) {
+            value = metric_quantile(sum, point->quantile);
+        }
+        add_value(row, point->key, is_trend || (is_gauge && is_max), has_values, value);
+    }
+}
+
+static const struct report_column trend_columns[] = {
+    {.key = "name", .page = "*"},        {.key = "title", .text = "Trend", .width = -14},
+    {.key = "unit", .page = " unit"},    {"count", "#count", "count", 8, ALL_RUNS},
+    {"min", "#min", "min", 7, ALL_RUNS},
+};
+const struct report_table report_trends = {
+    .fill = fill_metric,
+    .columns = trend_columns,
+    .column_count = COUNT_OF(trend_columns),
+    .heading = "Trends of the script",
+    .list = "metrics",
+    .wanted = "mean",
+    .gap = " ",
+    .has_points = true,
+};
+
+static const struct report_column metric_columns[] = {
+    {.key = "name", .page = "*"},
+    {.key = "title", .text = "Metric", .width = -14},
+    {"kind", " kind", "kind", 6, ALL_RUNS},
+    {.key = "unit", .page = " unit"},
+    {"count", "#count", "count", 11, ALL_RUNS},
+    {"per_s", "#per second", "per s", 11, ALL_RUNS},
+    {"last", "#last", "last", 10, ALL_RUNS},
+    {"min", "#min", "min", 10, ALL_RUNS},
+    {"max", "#max", "max", 10, ALL_RUNS},
+};
+const struct report_table report_metrics = {
+    .fill = fill_metric,
+    .columns = metric_columns,
+    .column_count = COUNT_OF(metric_columns),
+    .heading = "Counts and gauges of the script",
+    .list = "metrics",
+    .wanted = "kind",
+    .unwanted = "trend",
+    .gap = " ",
+};
+
 /* Tables of the script, and the verification of their rows. */
 
 static void fill_dataset(struct report_row *row, const void *record)
@@ -685,6 +1084,35 @@ const struct report_table report_datasets = {
     .column_count = COUNT_OF(dataset_columns),
     .heading = "Verified tables",
     .list = "datasets",
+    .wanted = "state",
+    .unwanted = "none",
+};
+
+/* Claims of the script about its tables. */
+
+static void fill_invariant(struct report_row *row, const void *record)
+{
+    const struct invariant_result *invariant = record;
+    const bool is_broken = invariant->rows > 0;
+    add_text(row, "claim", invariant->claim);
+    add_text(row, "state", figures_verification_names[invariant->state]);
+    add_text(row, "reason", invariant->reason[0] == '\0' ? NULL : invariant->reason);
+    add_count_if(row, "rows", is_broken || invariant->state == VERIFICATION_DONE, invariant->rows);
+    add_text(row, "first", is_broken ? invariant->first : NULL);
+}
+
+static const struct report_column invariant_columns[] = {
+    {.key = "claim", .page = "*claim"},
+    {.key = "rows", .page = "#rows that break it"},
+    {.key = "first", .page = "+the first of them"},
+    {.key = "reason", .page = "+not checked"},
+};
+const struct report_table report_invariants = {
+    .fill = fill_invariant,
+    .columns = invariant_columns,
+    .column_count = COUNT_OF(invariant_columns),
+    .heading = "Invariants",
+    .list = "invariants",
     .wanted = "state",
     .unwanted = "none",
 };

@@ -20,7 +20,8 @@
 #include "measure/result.h"
 
 enum {
-    REPORT_CELLS_MAX = 64 /* most cells in a row */
+    REPORT_CELLS_MAX = 80, /* most cells in a row */
+    REPORT_TEXT_BYTES = FIGURE_KEY_BYTES + SCRIPT_NAME_BYTES + BOUND_UNIT_BYTES
 };
 
 /* Which files have a cell. */
@@ -45,7 +46,7 @@ struct report_row {
     const struct operation_list *operations; /* operations of the run */
     struct report_cell cells[REPORT_CELLS_MAX];
     size_t count;
-    char text[MOMENT_TEXT_BYTES]; /* the text of a cell whose record has no text to borrow */
+    char text[REPORT_TEXT_BYTES]; /* the text of a cell whose record has no text to borrow */
 };
 
 /* Returns the cell of a key, or NULL if the row does not have the cell. */
@@ -84,6 +85,8 @@ struct report_table {
     const char *wanted, *unwanted;
 
     const char *gap;      /* text between two columns of the text report; NULL for "" */
+    bool has_points;      /* after the columns come the points of the distribution that the run
+                             shows: the mean, percentiles, the maximum */
     bool has_no_decimals; /* the text report shows rates and percentages without decimals */
     const char *figure;   /* member that names a figure: on the page, the column "value" has the
                              unit of that figure. NULL if the keys of the columns show the units */
@@ -100,6 +103,12 @@ struct host_interval {
     size_t host;
 };
 
+/* The calls of a scripted operation in an interval, which has its snapshots. */
+struct operation_interval {
+    const struct interval *interval;
+    size_t operation; /* index in the row's operations */
+};
+
 /* One of several ranks. In the text report: the sum of all ranks of a machine. */
 struct rank_row {
     unsigned number;
@@ -113,6 +122,12 @@ struct operation_row {
     const struct figure_set *set;
     size_t operation;            /* index in the set's operations */
     const struct causes *causes; /* errors of the run; NULL if the row has no first error */
+};
+
+/* A metric that the script declares. */
+struct metric_row {
+    const struct metric_sum *sum;
+    int64_t measured_ns; /* time in which the values were added */
 };
 
 /* A table of the script. */
@@ -134,22 +149,35 @@ const char *report_weakness(const struct settings_queries *words,
                             const struct server_setting *setting);
 
 /* The tables, and the records of their rows. */
-extern const struct report_table report_levels;          /* struct level */
-extern const struct report_table report_samples;         /* struct sample */
-extern const struct report_table report_intervals;       /* struct interval */
-extern const struct report_table report_sessions;        /* struct session_summary */
-extern const struct report_table report_marks;           /* struct mark */
-extern const struct report_table report_hosts;           /* struct host_result */
-extern const struct report_table report_hosts_intervals; /* struct host_interval */
-extern const struct report_table report_ranks;           /* struct rank_row */
-extern const struct report_table report_ranks_samples;   /* struct rank_sample */
-extern const struct report_table report_transactions;    /* struct operation_row */
-extern const struct report_table report_statements;      /* struct operation_row */
-extern const struct report_table report_datasets;        /* struct dataset_row */
-extern const struct report_table report_findings;        /* struct finding */
-extern const struct report_table report_expectations;    /* struct expectation */
-extern const struct report_table report_weakened;        /* struct weakened_row */
-extern const struct report_table report_fairness;        /* only on the page */
-extern const struct report_table report_nodes;           /* ranks with a trace; only on the page */
+extern const struct report_table report_levels;               /* struct level */
+extern const struct report_table report_samples;              /* struct sample */
+extern const struct report_table report_intervals;            /* struct interval */
+extern const struct report_table report_stages;               /* struct interval */
+extern const struct report_table report_sessions;             /* struct session_summary */
+extern const struct report_table report_logged;               /* struct transaction_log_row */
+extern const struct report_table report_marks;                /* struct mark */
+extern const struct report_table report_hosts;                /* struct host_result */
+extern const struct report_table report_hosts_intervals;      /* struct host_interval */
+extern const struct report_table report_operations_intervals; /* struct operation_interval */
+extern const struct report_table report_waits;                /* struct wait_row */
+extern const struct report_table report_kernel_waits;         /* struct kernel_wait */
+extern const struct report_table report_wait_shares;          /* struct wait_share */
+extern const struct report_table report_commit;               /* struct commit_part */
+extern const struct report_table report_wait_counters;        /* struct wait_counter */
+extern const struct report_table report_wait_blockers;        /* struct wait_blocker */
+extern const struct report_table report_ranks;                /* struct rank_row */
+extern const struct report_table report_ranks_samples;        /* struct rank_sample */
+extern const struct report_table report_transactions;         /* struct operation_row */
+extern const struct report_table report_statements;           /* struct operation_row */
+extern const struct report_table report_retries;              /* struct operation_row */
+extern const struct report_table report_trends;               /* struct metric_row */
+extern const struct report_table report_metrics;              /* struct metric_row */
+extern const struct report_table report_datasets;             /* struct dataset_row */
+extern const struct report_table report_invariants;           /* struct invariant_result */
+extern const struct report_table report_findings;             /* struct finding */
+extern const struct report_table report_expectations;         /* struct expectation */
+extern const struct report_table report_weakened;             /* struct weakened_row */
+extern const struct report_table report_fairness;             /* only on the page */
+extern const struct report_table report_nodes; /* ranks with a trace; only on the page */
 
 #endif

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 
@@ -14,6 +15,7 @@
 #include "report/report.h"
 #include "report/screen.h"
 #include "report/tables.h"
+#include "trace/switches.h"
 #include "trace/trace.h"
 
 enum {
@@ -165,7 +167,9 @@ static void put_run(struct screen *out, const struct plan *plan)
 {
     const struct script *script = plan->script;
     const bool has_bound = plan->records > 0 || plan->transactions > 0;
+    char stages[PLAN_STAGES_BYTES];
     say(out, "%s session%s", COUNTED(plan->sessions, "", "s"));
+    say(out, "%s", plan_describe_stages(&plan->stages, stages));
     say_if(out, plan->idle_sessions > 0, " + %s idle", UNITS_COUNT(plan->idle_sessions));
     say_if(out, plan->transactions > 0, ", %s transaction%s", COUNTED(plan->transactions, "", "s"));
     if (plan->records > 0) {
@@ -186,8 +190,9 @@ static void put_run(struct screen *out, const struct plan *plan)
             is_each ? "each" : "every ", is_each ? "" : UNITS_COUNT(plan->read_every),
             is_each ? "" : " batches");
     }
-    say_if(out, plan->rate_rows_per_s > 0, ", at a rate of %s %s/s",
-           UNITS_COUNT(plan->rate_rows_per_s), plan_work(plan)->many);
+    say_if(out, ramp_highest(&plan->rate) > 0, ", at a rate of %s %s/s%s",
+           UNITS_COUNT((uint64_t)ramp_highest(&plan->rate)), plan_work(plan)->many,
+           plan_describe_stages(&plan->rate, stages));
     put(out, "Run");
 }
 
@@ -365,7 +370,9 @@ static void put_transactions(struct screen *out, const struct figure_set *set,
     put(out, "Tries");
     if (counters[RECORDER_TRANSACTIONS_DUE] > 0) {
         say(out, "%s = %s begun + %s skipped + %s not begun",
-            UNITS_COUNT(counters[RECORDER_TRANSACTIONS_DUE]), begun,
+            UNITS_COUNT(counters[RECORDER_TRANSACTIONS_DUE]),
+            UNITS_COUNT(counters[RECORDER_TRANSACTIONS_BEGUN] -
+                        counters[RECORDER_TRANSACTIONS_NOT_DUE]),
             UNITS_COUNT(counters[RECORDER_SKIPPED]),
             UNITS_COUNT(counters[RECORDER_TRANSACTIONS_NOT_BEGUN]));
         say_nonzero(out, counters[RECORDER_LATE], "late by over 100 ms");
@@ -422,6 +429,25 @@ static void put_datasets(struct screen *out, const struct plan *plan, const stru
     }
 }
 
+/* Writes which claims of the script about its tables hold. */
+static void put_invariants(struct screen *out, const struct result *result)
+{
+    const char *label = "Invariants";
+    for (size_t i = 0; i < result->invariant_count; i++) {
+        const struct invariant_result *invariant = &result->invariants[i];
+        if (invariant->rows > 0) {
+            say(out, "BROKEN by %s %s: %s; the first: %s", COUNTED(invariant->rows, "row", "rows"),
+                invariant->claim, invariant->first);
+        } else if (invariant->state != VERIFICATION_NONE) {
+            const bool is_done = invariant->state == VERIFICATION_DONE;
+            say(out, "%s: %s", is_done ? "holds" : "NOT CHECKED", invariant->claim);
+        }
+        say_if(out, invariant->state == VERIFICATION_FAILED, " (%s)", invariant->reason);
+        put(out, label);
+        label = "";
+    }
+}
+
 static bool figure_is_set(const struct figure_set *set, enum figure_id id)
 {
     double value;
@@ -462,6 +488,7 @@ static void put_ledgers(struct screen *out, const struct figure_set *set, const 
     }
     if (has_script) {
         put_datasets(out, plan, result);
+        put_invariants(out, result);
     } else {
         put_verification(out, result);
     }
@@ -487,6 +514,14 @@ static void say_column(struct screen *out, const struct report_table *table,
     say(out, "%s%*.*s", has_gap ? table->gap : "", column->width, (int)length, text);
 }
 
+/* Adds a cell or a title of a point, unless only the files have the point. */
+static void say_point(struct screen *out, const struct figure_point *point, const char *text)
+{
+    if (!point->is_in_files_only) {
+        say(out, " %7s", text);
+    }
+}
+
 /* Writes the titles of a table's columns. A title of one line stands in the lower of two lines. */
 static void put_head(struct screen *out, const struct report_table *table,
                      const struct operation_list *operations)
@@ -505,11 +540,29 @@ static void put_head(struct screen *out, const struct report_table *table,
                            line == 0 ? upper_length : strlen(lower));
             }
         }
+        for (size_t i = 0; table->has_points && line == 1 && i < operations->points.count; i++) {
+            say_point(out, &operations->points.entries[i], operations->points.entries[i].title);
+        }
         if (has_titles) {
             put_line(out);
         }
         out->text[0] = '\0';
     }
+}
+
+/* Writes a number with four digits, or with all digits before the point. */
+static const char *format_value(double value, char text[UNITS_TEXT_BYTES])
+{
+    const double size = fabs(value);
+    const bool is_whole = size == floor(size) || size >= 1000;
+    if (!is_whole || size >= 1e15) {
+        snprintf(text, UNITS_TEXT_BYTES, "%.4g", value);
+        return text;
+    }
+    const size_t sign = value < 0 ? 1 : 0;
+    text[0] = '-';
+    snprintf(text + sign, UNITS_TEXT_BYTES - sign, "%s", ROUNDED(size));
+    return text;
 }
 
 /* Writes the value of a cell with its unit. Returns `text` or the cell's own text. */
@@ -536,6 +589,8 @@ static const char *format_cell(const struct report_cell *cell, bool has_no_decim
     case FIGURE_UNIT_PERCENT:
         snprintf(text, UNITS_TEXT_BYTES, "%.*f %%", has_no_decimals ? 0 : 1, value->number);
         return text;
+    case FIGURE_UNIT_VALUE:
+        return format_value(value->number, text);
     default: /* rates */
         return has_no_decimals ? units_format_count((uint64_t)llround(value->number), text)
                                : format_rate(value->number, text);
@@ -560,6 +615,12 @@ static void put_row(struct screen *out, const struct report_table *table,
                 say_column(out, table, column, text, strlen(text));
             }
         }
+    }
+    for (size_t i = 0; table->has_points && i < operations->points.count; i++) {
+        const struct figure_point *point = &operations->points.entries[i];
+        char number[UNITS_TEXT_BYTES];
+        say_point(out, point,
+                  format_cell(report_row_find(&row, point->key), table->has_no_decimals, number));
     }
     put_line(out);
 }
@@ -600,6 +661,25 @@ static void put_operations(struct screen *out, const struct figure_set *set,
     if (count >= least) {
         put_table(out, table, operations, rows, count, sizeof *rows);
     }
+}
+
+/* Writes the tables of the script's metrics: the trends, and the counts and gauges. */
+static void put_metrics(struct screen *out, const struct figure_set *set,
+                        const struct result *result)
+{
+    static const struct report_table *const tables[2] = {&report_trends, &report_metrics};
+    struct metric_row *rows = calloc(result->metric_count + 1, sizeof *rows);
+    for (size_t i = 0; i < 2 && rows != NULL; i++) {
+        size_t count = 0;
+        for (size_t k = 0; k < result->metric_count; k++) {
+            const struct metric_sum *sum = &result->metrics[k];
+            if ((sum->metric->kind == SCRIPT_TREND) == tables[i]->has_points) {
+                rows[count++] = (struct metric_row){sum, result->measured_ns};
+            }
+        }
+        put_table(out, tables[i], &set->operations, rows, count, sizeof *rows);
+    }
+    free(rows);
 }
 
 static void put_latencies(struct screen *out, const struct plan *plan, const struct result *result)
@@ -730,7 +810,7 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
            COUNTED(refusals, "", "es"));
     say_nonzero(out, lost > 0 || refusals > 0 ? failed : 0, "attempts to reconnect failed");
     put(out, lost > 0 ? "Lost" : "Refused");
-    say_if(out, churns > 0, "%s connection%s closed and reopened by --churn",
+    say_if(out, churns > 0, "%s connection%s closed and reopened by append",
            COUNTED(churns, "", "s"));
     put(out, "Churn");
     const struct fairness *fairness = &result->fairness;
@@ -1116,6 +1196,72 @@ static void put_figures(struct screen *out, const struct figure_set *set,
     put_figure(out, FIGURE_THROUGHPUT_ROWS_PER_S, value);
 }
 
+/* Shows what the server's threads did, and what blocked most of them. */
+static void put_kernel_waits(struct screen *out, const struct figure_set *set,
+                             const struct kernel_waits *waits)
+{
+    struct kernel_wait list[KERNEL_CLASSES];
+    char answer[KERNEL_ANSWER_BYTES];
+    const size_t count = kernel_waits_list(waits, list);
+    put_table(out, &report_kernel_waits, &set->operations, list, count, sizeof *list);
+    kernel_waits_answer(waits, answer);
+    put_text(out, "Kernel", answer);
+    fputc('\n', out->stream);
+}
+
+/* Shows what the calls waited for at the server, without shares below 0.5 %. */
+static void put_waits(struct screen *out, const struct figure_set *set, const struct result *result)
+{
+    put_text(out, "No waits", result->waits_note);
+    if (result->kernel_waits != NULL) {
+        put_kernel_waits(out, set, result->kernel_waits);
+    }
+    if (result->waits == NULL) {
+        return;
+    }
+    const struct wait_polls polls = waits_polls(result->waits);
+    struct wait_share share;
+    char answer[WAIT_ANSWER_BYTES];
+    bool has_head = false;
+    for (size_t at = 0; waits_next_share(result->waits, &at, &share);) {
+        if (share.share.share >= 0.005) {
+            if (!has_head) {
+                put_head(out, &report_wait_shares, &set->operations);
+            }
+            has_head = true;
+            put_row(out, &report_wait_shares, &set->operations, &share);
+        }
+    }
+    struct commit_story story;
+    figures_of_commit(&story, result);
+    put_table(out, &report_commit, &set->operations, story.parts, story.count, sizeof *story.parts);
+    size_t blockers;
+    uint64_t more;
+    const struct wait_blocker *first = waits_blockers(result->waits, &blockers, &more);
+    put_table(out, &report_wait_blockers, &set->operations, first, blockers, sizeof *first);
+    waits_answer(result->waits, &set->operations, answer);
+    if (!has_head) {
+        say(out, "no call was under way at a poll");
+    } else if (polls.polls < WAIT_POLLS_MIN) {
+        say(out, "too few polls: at least %d are needed, so let the run take longer",
+            WAIT_POLLS_MIN);
+    } else {
+        say(out, "%s", answer);
+    }
+    put(out, "Why");
+    say(out, "%s %s of the server", COUNTED(polls.polls, "poll", "polls"));
+    say_if(out, polls.polls > 0, ", one every %.2f s, each answered in %s", polls.period_s,
+           UNITS_NS((int64_t)(polls.answer_ms * MONO_NS_PER_MS)));
+    say_if(out, polls.is_cost_known, " with %.2f ms of the server's CPU time (%.1f %% of a CPU)",
+           polls.cost_ms, polls.server_percent);
+    say_if(out, polls.unseen_percent >= 0.05, "; %.1f %% of the calls were not seen at the server",
+           polls.unseen_percent);
+    say_if(out, polls.failures > 0, "; %s failed: %s", UNITS_COUNT(polls.failures), polls.why);
+    say_if(out, polls.missing[0] != '\0', "; %s", polls.missing);
+    put(out, "Polls");
+    fputc('\n', out->stream);
+}
+
 /* The headlines and the verdict come last: the lines above them may have left the screen. */
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
                        const char *shortage)
@@ -1130,16 +1276,24 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     fputc('\n', stream);
     /* the ledger above has the counts of a single transaction */
     put_operations(&out, &set, &report_transactions, true, 2);
+    if (transactions_retries(result->totals.counters) > 0) {
+        put_operations(&out, &set, &report_retries, true, 2);
+    }
     put_operations(&out, &set, &report_statements, false, 1);
+    put_metrics(&out, &set, result);
     put_latencies(&out, plan, result);
     const size_t hosts = result->host_count > 1 ? result->host_count : 0;
     fputs(hosts > 0 ? "\n" : "", stream);
     put_table(&out, &report_hosts, &set.operations, result->hosts, hosts, sizeof *result->hosts);
     put_machines(&out, &set.operations, result);
+    fputs(result->stage_count > 0 ? "\n" : "", stream);
+    put_table(&out, &report_stages, &set.operations, result->stages, result->stage_count,
+              sizeof *result->stages);
     put_sessions(&out, &set, result);
     put_io(&out, &set);
     fputc('\n', stream);
     put_trace(&out, &set, result);
+    put_waits(&out, &set, result);
     put_causes(&out, &result->causes);
     put_findings(&out, &result->findings);
     put_text(&out, "Ended", stop_text(result));
@@ -1309,6 +1463,36 @@ static void put_search_result(struct screen *out, const struct search *search,
     }
 }
 
+/* Shows the largest wait of each level, and what the polls of a search have in common. */
+static void put_level_waits(struct screen *out, const struct operation_list *operations,
+                            const struct search *search, const struct result *result)
+{
+    for (size_t i = 0; i < search->count; i++) {
+        const struct level *level = &search->levels[i];
+        char key[FIGURE_KEY_BYTES];
+        if (level->wait.is_known) {
+            say(out, "%s %s: the largest part of the time in calls was %s in %s, %.0f %% (%s %s)",
+                COUNTED(level->sessions, "session", "sessions"),
+                wait_class_texts[level->wait.class].name,
+                operation_key(&operations->entries[level->wait.operation], key),
+                level->wait.percent, COUNTED(level->wait.polls, "poll", "polls"));
+            put(out, level == search_knee(search) ? "Knee" : "Waits");
+        }
+    }
+    if (result->waits != NULL) {
+        const struct wait_polls polls = waits_polls(result->waits);
+        size_t count;
+        uint64_t more;
+        const struct wait_blocker *first = waits_blockers(result->waits, &count, &more);
+        say_if(out, polls.failures > 0, "%s %s failed: %s",
+               COUNTED(polls.failures, "poll", "polls"), polls.why);
+        put(out, "Polls");
+        put_text(out, "Polls", polls.missing);
+        put_table(out, &report_wait_blockers, operations, first, count, sizeof *first);
+    }
+    put_text(out, "No waits", result->waits_note);
+}
+
 void text_levels_write(FILE *stream, const struct plan *plan, const struct result *result,
                        const struct search *search, const char *shortage)
 {
@@ -1328,6 +1512,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     /* all levels, however many: they are the result of the search */
     put_table(&out, &report_levels, &set.operations, search->levels, search->count,
               sizeof *search->levels);
+    put_level_waits(&out, &set.operations, search, result);
     put_ledgers(&out, &set, plan, result);
     put_machines(&out, &set.operations, result);
     if (search->removal[0] != '\0') {

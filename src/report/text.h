@@ -19,6 +19,7 @@
 #include "measure/result.h"
 #include "measure/sampler.h"
 #include "plan/plan.h"
+#include "report/web.h"
 
 enum {
     TEXT_LEVELS_BYTES = 400
@@ -60,6 +61,7 @@ struct progress_state {
     const struct recorder_snapshot *total;
     int64_t work_start_ns; /* from the start of the run to the gate's opening; -1: the gate is still
                               closed */
+    struct waits *waits;   /* NULL without --waits */
 };
 
 struct progress {
@@ -107,9 +109,10 @@ void load_progress_end(struct load_progress *progress);
  * Metrics of a run for monitors: a file for node_exporter's textfile collector, and a page that
  * Prometheus reads. Both have the same text, in the exposition format 0.0.4, rewritten every
  * second. Counters are totals since the run's start. Histograms have a bucket for every power of
- * two of nanoseconds; buckets of struct histogram end there also, so the counts are exact.
+ * two of nanoseconds; buckets of struct histogram also end there, so the counts are exact.
  *
- * The measuring thread calls metrics_update until it has ended; the main thread calls all else.
+ * The measuring thread calls metrics_update until it has ended; the main thread calls the other
+ * functions.
  */
 struct metrics_state {
     bool is_running;
@@ -118,6 +121,7 @@ struct metrics_state {
     uint64_t sessions_alive; /* sessions with a connection now */
     bool has_sample;         /* true from the end of the first interval on */
     struct sample sample;    /* the latest sample of CPU and memory */
+    struct waits *waits;     /* NULL without --waits; borrowed until the sessions have ended */
 };
 
 /* Adds all metrics to *buffer. `total` has all counts so far. The caller sets LC_NUMERIC to a
@@ -144,17 +148,10 @@ const char *metrics_finish(struct metrics *metrics, const struct recorder_snapsh
  * removed. */
 void metrics_end(struct metrics *metrics, bool is_failed);
 
-/*
- * GET /metrics on a TCP port. A thread accepts connections and answers through libmicrohttpd; any
- * thread may replace the text at any time. A connection carries one request. A client that is
- * silent for 5 s is disconnected. When METRICS_HTTP_CLIENTS_MAX clients are connected, a new client
- * replaces the oldest, so that silent clients do not block others.
- */
+/* GET /metrics on a TCP port (report/web.h). Any thread may replace the text at any time. */
 enum {
     METRICS_HTTP_CLIENTS_MAX = 16,
-    METRICS_HTTP_LISTENERS_MAX = 2,
-    /* 3: the library's epoll, `wake`, and a new client before the oldest is closed */
-    METRICS_HTTP_FILES_MAX = METRICS_HTTP_LISTENERS_MAX + METRICS_HTTP_CLIENTS_MAX + 3
+    METRICS_HTTP_FILES_MAX = METRICS_HTTP_CLIENTS_MAX + WEB_OTHER_FILES
 };
 
 struct metrics_http;
@@ -192,8 +189,8 @@ enum status events_read(struct event_list *list, const char *folder, int64_t sta
  * characters that XML does not allow become U+FFFD.
  */
 
-/* Writes the outcome of a judged run, with result->expectations. Returns false if memory is out or
- * a write failed (errno is set). */
+/* Writes the outcome of a judged run, with result->expectations. Returns false if memory runs out
+ * or a write failed (errno is set). */
 bool junit_write(FILE *stream, const struct plan *plan, const struct result *result);
 
 /* Writes a run that did not begin: one test case with an error, and the reason. */
@@ -206,7 +203,7 @@ bool ycsb_write(FILE *stream, const struct plan *plan, const struct result *resu
 /* run.json: the plan, the environment, the table, the ledgers, every figure and the histograms. */
 
 /* Writes one indented JSON object: run.json, or with `search` (may be NULL) find-max.json, which
- * also has the levels. Returns false if memory is out or a write failed (errno is set). */
+ * also has the levels. Returns false if memory runs out or a write fails (errno is set). */
 bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
                        const struct result *result, const struct search *search);
 
@@ -247,7 +244,7 @@ void check_describe_report(const struct check_report *report, char line[CHECK_LI
 /* Writes the report in lines of at most 80 columns. */
 void check_write_text(FILE *stream, const struct check_report *report);
 
-/* Writes one JSON object. Returns false if memory is out or a write failed (errno is set). */
+/* Writes one JSON object. Returns false if memory runs out or a write fails (errno is set). */
 bool check_write_json(FILE *stream, const struct check_report *report);
 
 #endif

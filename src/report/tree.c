@@ -111,7 +111,7 @@ struct tree tree_figures(struct tree root, const char *section, const struct fig
 {
     struct tree tree = tree_object(root, section);
     const size_t length = strlen(section);
-    /* counters are always known, also when the figure is unknown */
+    /* counters are always known, even when the figure is unknown */
     const bool is_counters = strcmp(section, "counters") == 0;
     for (size_t id = 0; id < FIGURES; id++) {
         const struct figure *figure = &figure_table[id];

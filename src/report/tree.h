@@ -17,7 +17,7 @@ struct tree {
     bool *has_failed; /* whether an allocation failed anywhere in the tree */
 };
 
-/* Adds a value and takes over the reference, also on failure. NULL counts as a failure. */
+/* Adds a value and takes over the reference, even on failure. NULL counts as a failure. */
 void tree_put(struct tree tree, const char *key, json_t *value);
 
 /* Adds an empty object or array and returns it. */
@@ -53,7 +53,7 @@ void tree_value(struct tree tree, const char *key, enum figure_unit unit,
 struct tree tree_figures(struct tree root, const char *section, const struct figure_set *set);
 
 /* Writes the root, indented and with a line break at the end, flushes the stream and frees the
- * root. `has_failed` is the tree's member. Returns false if memory is out or a write failed (errno
+ * root. `has_failed` is the tree's member. Returns false if memory runs out or a write fails (errno
  * is set). */
 bool tree_write(FILE *stream, json_t *json, bool has_failed);
 

@@ -109,6 +109,8 @@ const char *report_title(const struct saved_run *run, char text[REPORT_WORDS_BYT
     } else if (transactions > 0) {
         snprintf(text, REPORT_WORDS_BYTES, "%s%.9s session%s, %.20s transactions", script,
                  UNITS_COUNT(sessions), plural, UNITS_COUNT((uint64_t)transactions));
+    } else if (saved_run_text(run, "records")[0] == '\0') {
+        snprintf(text, REPORT_WORDS_BYTES, "%.20s session%s", UNITS_COUNT(sessions), plural);
     } else {
         snprintf(text, REPORT_WORDS_BYTES, "%.20s session%s, %.20s rows", UNITS_COUNT(sessions),
                  plural, UNITS_COUNT(count_of(run, "records")));
@@ -156,14 +158,15 @@ const char *report_stop_words(const char *stop_reason)
 {
     static const char *const texts[] = {
         [STOP_COMPLETED] = "all sessions had ended",
-        [STOP_DURATION] = "--duration elapsed",
+        [STOP_DURATION] = "the time of the run was over",
         [STOP_INTERRUPTED] = "INTERRUPTED by a signal: the figures cover only a part of the run",
         [STOP_DROP] = "a session was dropped, and --on-drop stop was given",
         [STOP_NO_SESSION] = "no session could connect",
         [STOP_TOO_FEW] = "fewer sessions were up than --min-sessions requires",
         [STOP_RANK] = "a rank was lost",
         [STOP_SCRIPT] = "stopped by an error in the script",
-        [STOP_CONDITION] = "a condition of --stop-when held"};
+        [STOP_CONDITION] = "a condition of --stop-when held",
+        [STOP_CONTROL] = "stopped by hand"};
     if (stop_reason == NULL) {
         return "";
     }
@@ -175,8 +178,7 @@ const char *report_stop_words(const char *stop_reason)
     return stop_reason;
 }
 
-/* Adds a word of a command line, in quotes when a shell would change it. */
-static void add_word(struct buffer *line, const char *word)
+void report_add_word(struct buffer *line, const char *word)
 {
     static const char plain[] = "%+,-./0123456789:=@ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
                                 "abcdefghijklmnopqrstuvwxyz";
@@ -194,7 +196,7 @@ static void add_word(struct buffer *line, const char *word)
 static void add_option(struct buffer *line, const char *name, const char *value)
 {
     buffer_add_format(line, " --%s=", name);
-    add_word(line, value);
+    report_add_word(line, value);
 }
 
 /* Returns whether the value of an option in run.json is the option's default. */
@@ -274,7 +276,7 @@ void report_add_command(struct buffer *line, const struct saved_run *run)
     }
     if (folder == NULL || folder[0] == '\0' || strstr(target, folder) == NULL) {
         buffer_add_text(line, " "); /* left out: a target in the folder, made by the run */
-        add_word(line, target);
+        report_add_word(line, target);
     }
     for (const struct option_entry *option = option_table; option->name != NULL; option++) {
         bool is_passed = option->key == NULL || option->scope == OPTION_OF_CALL ||

@@ -7,11 +7,18 @@
 #include <stdlib.h>
 
 #include "base/ask.h"
+#include "figures/bound.h"
 
 enum {
     OPERATION_NAMES_MAX = 40,
     COLUMN_NAME_BYTES = 64,
+    CLAIM_BYTES = 160,
+    METRICS_MAX = 40,
+    PARTITIONS_MAX = 8192, /* of MariaDB and MySQL */
 };
+
+const char *const script_metric_kinds[] = {
+    [SCRIPT_COUNT] = "count", [SCRIPT_TREND] = "trend", [SCRIPT_GAUGE] = "gauge"};
 
 /* Returns a copy of `text` that lives as long as the script. */
 static const char *keep_text(lua_State *lua, struct script *script, const char *text)
@@ -269,6 +276,50 @@ static void read_texts(lua_State *lua, struct script *script, int index, struct 
     }
 }
 
+/* Adds the indexes of a dialect, or those of every other dialect (NULL), from the list at the top
+ * of the stack. */
+static void read_index_list(lua_State *lua, struct script_dataset *dataset, const char *dialect,
+                            const char *name)
+{
+    struct script *declaring = state_of(lua)->declaring;
+    luaL_Buffer lines;
+    const int list = lua_gettop(lua);
+    const lua_Integer count = (lua_Integer)lua_rawlen(lua, list);
+    luaL_buffinit(lua, &lines);
+    for (lua_Integer i = 1; i <= count; i++) {
+        lua_rawgeti(lua, list, i);
+        DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING && strchr(lua_tostring(lua, -1), '\n') == NULL,
+               "dataset '%s': index must be a list of columns, {\"a\", \"b, c\"}", name);
+        luaL_addvalue(&lines);
+        luaL_addchar(&lines, '\n');
+    }
+    luaL_pushresult(&lines);
+    GROW(lua, dataset->indexes.entries, dataset->indexes.count);
+    dataset->indexes.entries[dataset->indexes.count++] =
+        (struct script_text){.dialect = dialect == NULL ? NULL : keep_text(lua, declaring, dialect),
+                             .text = keep_text(lua, declaring, lua_tostring(lua, -1))};
+    lua_settop(lua, list);
+}
+
+/* Reads the indexes at the top of the stack: a list, with a list for a dialect under its name,
+ * {"a", "b, c", clickhouse = {}}. */
+static void read_indexes(lua_State *lua, struct script_dataset *dataset, const char *name)
+{
+    DEMAND(lua, lua_istable(lua, -1),
+           "dataset '%s': index must be a list of columns, {\"a\", \"b, c\"}", name);
+    const int table = lua_gettop(lua);
+    read_index_list(lua, dataset, NULL, name);
+    for (lua_pushnil(lua); lua_next(lua, table) != 0; lua_pop(lua, 1)) {
+        if (lua_type(lua, -2) == LUA_TSTRING) {
+            DEMAND(
+                lua, lua_istable(lua, -1),
+                "dataset '%s': the indexes of a dialect must be a list, {\"a\", clickhouse = {}}",
+                name);
+            read_index_list(lua, dataset, lua_tostring(lua, -2), name);
+        }
+    }
+}
+
 static void read_type(lua_State *lua, const char *text, struct column *column)
 {
     if (!scalar_parse_type(text, column)) {
@@ -321,8 +372,15 @@ static uint64_t hash_shape(const struct script *script)
                      details->key, details->is_numbered);
             hash = hash_text(hash_text(hash, column->name), text);
         }
-        for (size_t j = 0; j < dataset->index_count; j++) {
-            hash = hash_text(hash, dataset->indexes[j]);
+        hash = random_mix(hash + hash_texts(&dataset->indexes));
+        const struct script_partitions *partitions = &dataset->partitions;
+        if (partitions->count > 0) {
+            hash = random_mix(hash ^ partitions->count) + 2 * partitions->column +
+                   partitions->is_range;
+        }
+        for (size_t k = 0; k < dataset->foreign_key_count; k++) {
+            hash = random_mix(hash + dataset->foreign_keys[k].column) ^
+                   dataset->foreign_keys[k].dataset;
         }
         hash = random_mix(random_mix(hash + hash_texts(&dataset->create)) +
                           hash_texts(&dataset->options));
@@ -462,6 +520,105 @@ static void declare_columns(lua_State *lua, struct table *load, struct script_da
            dataset->name);
 }
 
+/* Returns the number of the column of this name; raises a Lua error without such a column. */
+static size_t find_column(lua_State *lua, const struct script_dataset *dataset, const char *option,
+                          const char *name)
+{
+    size_t at = 0;
+    while (at < dataset->column_count && strcmp(dataset->table.columns[at].name, name) != 0) {
+        at++;
+    }
+    DEMAND(lua, at < dataset->column_count, "dataset '%s': %s names an unknown column '%s'",
+           dataset->name, option, name);
+    return at;
+}
+
+/* Reads the option `partitions` at the top of the stack, {by = "range", column = "id", count = 4}.
+ * Both PostgreSQL and MariaDB demand that a primary key contains the column. */
+static void read_partitions(lua_State *lua, struct script_dataset *dataset)
+{
+    static const char *const known[] = {"by", "column", "count", NULL};
+    struct script_partitions *partitions = &dataset->partitions;
+    const int at = lua_gettop(lua);
+    argument_options(lua, at, "partitions", known, 0);
+    lua_getfield(lua, at, "count");
+    const int64_t count = argument_integer(lua, -1, "partitions: count");
+    DEMAND(lua, count >= 0 && count <= PARTITIONS_MAX,
+           "dataset '%s': partitions must have a count of 0 to %d; 0: a table without partitions",
+           dataset->name, PARTITIONS_MAX);
+    lua_getfield(lua, at, "by");
+    const char *by = luaL_optstring(lua, -1, "");
+    DEMAND(lua, strcmp(by, "range") == 0 || strcmp(by, "hash") == 0,
+           "dataset '%s': partitions must have by = \"range\" or by = \"hash\"", dataset->name);
+    partitions->is_range = strcmp(by, "range") == 0;
+    lua_getfield(lua, at, "column");
+    const char *column = luaL_optstring(lua, -1, "");
+    partitions->column = find_column(lua, dataset, "partitions", column);
+    partitions->count = (unsigned)count;
+    bool has_key = false;
+    for (size_t i = 0; i < dataset->column_count; i++) {
+        has_key = has_key || dataset->columns[i].key > 0;
+    }
+    const struct script_column *details = &dataset->columns[partitions->column];
+    const enum column_type type = dataset->table.columns[partitions->column].type;
+    DEMAND(lua, !has_key || details->key > 0,
+           "dataset '%s': the primary key must contain column '%s' of the partitions",
+           dataset->name, column);
+    DEMAND(lua, type == COLUMN_INT16 || type == COLUMN_INT32 || type == COLUMN_INT64,
+           "dataset '%s': column '%s' of the partitions must have whole numbers", dataset->name,
+           column);
+    if (partitions->is_range) {
+        DEMAND(lua, details->value != NULL && draw_kind(details->value) == DRAW_ROW,
+               "dataset '%s': partitions by range need the generator row() in column '%s'",
+               dataset->name, column);
+        struct draw_stream stream = {.row = 0};
+        struct draw_value value;
+        draw_value(details->value, &stream, NULL, &value);
+        partitions->first = value.integer;
+    }
+}
+
+/* Reads the dataset at the top of the stack, to whose primary key a column refers. */
+static void read_foreign_key(lua_State *lua, const struct script *declaring,
+                             struct script_dataset *dataset, size_t column)
+{
+    const size_t number = (size_t)object_check(lua, -1, OBJECT_DATASET)->number;
+    const struct script_dataset *to = &declaring->datasets[number];
+    struct script_foreign_key key = {.column = column, .dataset = number};
+    size_t keys = 0;
+    for (size_t i = 0; i < to->column_count; i++) {
+        keys += to->columns[i].key > 0 ? 1 : 0;
+        key.to_column = to->columns[i].key > 0 ? i : key.to_column;
+    }
+    DEMAND(
+        lua, keys == 1,
+        "dataset '%s': '%s' cannot refer to dataset '%s', which has no primary key of one column",
+        dataset->name, dataset->table.columns[column].name, to->name);
+    GROW(lua, dataset->foreign_keys, dataset->foreign_key_count);
+    dataset->foreign_keys[dataset->foreign_key_count++] = key;
+}
+
+/* Reads the option `foreign_keys` at the top of the stack, {column = dataset}. The foreign keys are
+ * in the order of the columns, because lua_next visits them in any order. */
+static void read_foreign_keys(lua_State *lua, const struct script *declaring,
+                              struct script_dataset *dataset)
+{
+    const int at = lua_gettop(lua);
+    DEMAND(lua, lua_istable(lua, at),
+           "dataset '%s': foreign_keys must be a table, {column = dataset}", dataset->name);
+    for (lua_pushnil(lua); lua_next(lua, at) != 0; lua_pop(lua, 1)) {
+        DEMAND(lua, lua_type(lua, -2) == LUA_TSTRING,
+               "dataset '%s': foreign_keys must be a table, {column = dataset}", dataset->name);
+        find_column(lua, dataset, "foreign_keys", lua_tostring(lua, -2));
+    }
+    for (size_t i = 0; i < dataset->column_count; i++) {
+        if (lua_getfield(lua, at, dataset->table.columns[i].name) != LUA_TNIL) {
+            read_foreign_key(lua, declaring, dataset, i);
+        }
+        lua_pop(lua, 1);
+    }
+}
+
 static int declare_dataset(lua_State *lua)
 {
     struct script_state *state = state_of(lua);
@@ -498,25 +655,29 @@ static int declare_dataset(lua_State *lua)
         DEMAND(lua, dataset->is_declared || rows == 0,
                "dataset '%s' has rows to load, but no columns: list them in the third argument",
                name);
-        static const char *const known[] = {"create", "options", "index", NULL};
+        static const char *const known[] = {"create",     "options",      "index", "varies",
+                                            "partitions", "foreign_keys", NULL};
         if (argument_options(lua, 4, "a dataset", known, 0)) {
+            dataset->varies = check_flag(lua, 4, "varies", false);
             lua_getfield(lua, 4, "create");
             read_texts(lua, declaring, -1, &dataset->create);
             lua_getfield(lua, 4, "options");
             read_texts(lua, declaring, -1, &dataset->options);
-            DEMAND(lua, lua_getfield(lua, 4, "index") == LUA_TNIL || lua_istable(lua, -1),
-                   "dataset '%s': index must be a list of columns, {\"a\", \"b, c\"}", name);
-            const lua_Integer count = lua_istable(lua, -1) ? (lua_Integer)lua_rawlen(lua, -1) : 0;
-            for (lua_Integer i = 1; i <= count; i++) {
-                lua_rawgeti(lua, -1, i);
-                DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING,
-                       "dataset '%s': index must be a list of columns, {\"a\", \"b, c\"}", name);
-                GROW(lua, dataset->indexes, dataset->index_count);
-                dataset->indexes[dataset->index_count] =
-                    keep_text(lua, declaring, lua_tostring(lua, -1));
-                dataset->index_count++;
-                lua_pop(lua, 1);
+            if (lua_getfield(lua, 4, "index") != LUA_TNIL) {
+                read_indexes(lua, dataset, name);
             }
+            if (lua_getfield(lua, 4, "partitions") != LUA_TNIL) {
+                read_partitions(lua, dataset);
+            }
+            if (lua_getfield(lua, 4, "foreign_keys") != LUA_TNIL) {
+                read_foreign_keys(lua, declaring, dataset);
+            }
+            DEMAND(lua,
+                   dataset->create.count == 0 ||
+                       (dataset->partitions.count == 0 && dataset->foreign_key_count == 0),
+                   "dataset '%s': create is the whole statement: write the partitions and foreign "
+                   "keys into it",
+                   name);
         }
     }
     check_same(lua,
@@ -527,7 +688,7 @@ static int declare_dataset(lua_State *lua)
     return 1;
 }
 
-static enum script_statement_kind kind_of(const char *sql)
+enum script_statement_kind script_kind(const char *sql)
 {
     static const struct {
         const char *word;
@@ -549,7 +710,7 @@ static enum script_statement_kind kind_of(const char *sql)
     return SCRIPT_OTHER;
 }
 
-static bool controls_transaction(const char *sql, unsigned lexis)
+bool script_controls_transaction(const char *sql, unsigned lexis)
 {
     struct sql_script script = {.rest = sql, .lexis = lexis};
     bool has_found = false;
@@ -560,9 +721,19 @@ static bool controls_transaction(const char *sql, unsigned lexis)
     return has_found;
 }
 
+/* Raises a Lua error if a metric has this name. */
+static void check_no_metric(lua_State *lua, const struct script *declaring, const char *name)
+{
+    for (size_t i = 0; i < declaring->metric_count; i++) {
+        DEMAND(lua, strcmp(declaring->metrics[i].name, name) != 0,
+               "'%s' is the name of a metric already: rename one of them", name);
+    }
+}
+
 static size_t find_operation(lua_State *lua, struct script *declaring, const char *name,
                              bool is_transaction, enum script_statement_kind kind)
 {
+    check_no_metric(lua, declaring, name);
     for (size_t i = 0; i < declaring->operation_count; i++) {
         if (strcmp(declaring->operations[i].name, name) == 0) {
             DEMAND(lua, declaring->operations[i].is_transaction == is_transaction,
@@ -624,15 +795,15 @@ static int declare_statement(lua_State *lua)
             DEMAND(lua, table_add_column(&new->parameters, &column, &error) == STATUS_OK, "%s",
                    error.text);
         }
-        /* the kind stays so unless kind_of knows the first word of a text */
+        /* the kind stays so unless script_kind knows the first word of a text */
         new->kind = SCRIPT_OTHER;
         for (size_t i = 0; i < new->sql.count; i++) {
             const struct script_text *text = &new->sql.entries[i];
-            new->kind = new->kind == SCRIPT_OTHER ? kind_of(text->text) : new->kind;
+            new->kind = new->kind == SCRIPT_OTHER ? script_kind(text->text) : new->kind;
             const unsigned lexis = text->dialect == NULL ? 0 : sql_lexis_of(text->dialect);
             const size_t marks = sql_script_count_parameters(text->text, lexis);
             new->controls_transaction =
-                new->controls_transaction || controls_transaction(text->text, lexis);
+                new->controls_transaction || script_controls_transaction(text->text, lexis);
             /* The default text is for databases of any dialect, whether backslashes escape or not.
              * Here one count that fits is enough; resolve counts again for the dialect of the
              * target. */
@@ -664,6 +835,90 @@ static int declare_statement(lua_State *lua)
     return 1;
 }
 
+static void check_claim_query(lua_State *lua, const char *claim, const struct script_text *query)
+{
+    const unsigned lexis = query->dialect == NULL ? 0 : sql_lexis_of(query->dialect);
+    DEMAND(lua, script_kind(query->text) == SCRIPT_READ,
+           "invariant '%s' must be a query (SELECT): append counts the rows that it returns",
+           claim);
+    DEMAND(lua, sql_script_count_parameters(query->text, lexis) == 0,
+           "invariant '%s' cannot have a ?: no session gives it a value", claim);
+    DEMAND(lua, strstr(query->text, SESSION_MARK) == NULL,
+           "invariant '%s': no session runs it, so it has no " SESSION_MARK, claim);
+}
+
+/* invariant(claim, sql): a claim that holds after the run unless the query returns rows. */
+static int declare_invariant(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    const char *claim = luaL_checkstring(lua, 1);
+    sandbox_check_top_level(lua, "invariant()");
+    const size_t number = state->invariants++;
+    struct script *declaring = state->declaring;
+    if (declaring != NULL) {
+        DEMAND(lua,
+               claim[0] != '\0' && strlen(claim) < CLAIM_BYTES && strpbrk(claim, "\r\n") == NULL,
+               "invariant: the claim must be one line of 1 to %d bytes", CLAIM_BYTES - 1);
+        for (size_t i = 0; i < declaring->invariant_count; i++) {
+            DEMAND(lua, strcmp(declaring->invariants[i].claim, claim) != 0,
+                   "invariant '%s' is declared twice", claim);
+        }
+        GROW(lua, declaring->invariants, declaring->invariant_count);
+        struct script_invariant *new = &declaring->invariants[declaring->invariant_count++];
+        new->claim = keep_text(lua, declaring, claim);
+        new->line = line_of(lua);
+        read_texts(lua, declaring, 2, &new->sql);
+        DEMAND(lua, new->sql.count > 0,
+               "invariant '%s' has no query: give its text as the second argument", claim);
+        for (size_t i = 0; i < new->sql.count; i++) {
+            check_claim_query(lua, claim, &new->sql.entries[i]);
+        }
+    }
+    check_same(lua,
+               number < state->script->invariant_count &&
+                   strcmp(state->script->invariants[number].claim, claim) == 0,
+               "invariant", claim);
+    return 0;
+}
+
+/* Reads the options `sessions` and `rate` of a transaction. */
+static void read_group(lua_State *lua, struct script_transaction *transaction, const char *name)
+{
+    lua_getfield(lua, 3, "sessions");
+    transaction->sessions = lua_tonumber(lua, -1);
+    const bool is_pinned = !lua_isnil(lua, -1);
+    DEMAND(lua, !is_pinned || lua_type(lua, -1) == LUA_TNUMBER,
+           "transaction '%s': sessions must be a number, not a %s", name, luaL_typename(lua, -1));
+    transaction->is_share = is_pinned && !lua_isinteger(lua, -1);
+    DEMAND(
+        lua,
+        !is_pinned || (transaction->is_share
+                           ? transaction->sessions > 0 && transaction->sessions <= 1
+                           : transaction->sessions >= 1 && transaction->sessions <= 1000000),
+        "transaction '%s': sessions must be a number of sessions (10), or a share of all sessions "
+        "(0.1), above 0 and at most 1.0",
+        name);
+    lua_getfield(lua, 3, "weight");
+    DEMAND(lua, !is_pinned || lua_isnil(lua, -1),
+           "transaction '%s' has sessions of its own, so no session draws it: leave weight out",
+           name);
+    transaction->weight = is_pinned ? 0 : transaction->weight;
+    lua_getfield(lua, 3, "rate");
+    transaction->rate = lua_tonumber(lua, -1);
+    DEMAND(lua,
+           lua_isnil(lua, -1) || (lua_type(lua, -1) == LUA_TNUMBER && transaction->rate > 0 &&
+                                  transaction->rate <= 1e9),
+           "transaction '%s': rate must be a number of transactions/s, above 0 and up to 1e9",
+           name);
+    lua_getfield(lua, 3, "pause");
+    DEMAND(lua, lua_isnil(lua, -1) || transaction->rate == 0,
+           "transaction '%s' has a rate, which says when it begins: leave pause out", name);
+    DEMAND(lua, is_pinned || transaction->rate == 0,
+           "transaction '%s': a rate needs sessions of its own (sessions = 10), or give --rate for "
+           "all transactions together",
+           name);
+}
+
 static int declare_transaction(lua_State *lua)
 {
     static const char *const levels[] = {"serializable", "repeatable read", "read committed",
@@ -681,18 +936,27 @@ static int declare_transaction(lua_State *lua)
         new->operation = find_operation(lua, declaring, name, true, SCRIPT_OTHER);
         new->name = declaring->operations[new->operation].name;
         static const char *const known[] = {"weight", "autocommit", "retry_duplicate",
-                                            "tries",  "isolation",  NULL};
+                                            "tries",  "isolation",  "pause",
+                                            "rate",   "sessions",   NULL};
         if (argument_options(lua, 3, "a transaction", known, 0)) {
             lua_getfield(lua, 3, "weight");
             new->weight = luaL_optnumber(lua, -1, 1);
             DEMAND(lua, new->weight >= 0 && isfinite(new->weight),
                    "transaction '%s': weight must be a number, 0 or more", name);
+            read_group(lua, new, name);
             new->is_autocommit = check_flag(lua, 3, "autocommit", false);
             new->retries_duplicate = check_flag(lua, 3, "retry_duplicate", false);
             lua_getfield(lua, 3, "tries");
             const int64_t tries = lua_isnil(lua, -1) ? 10 : argument_integer(lua, -1, "tries");
             DEMAND(lua, tries >= 0, "transaction '%s': tries must be a number, 0 or more", name);
             new->tries = (uint64_t)tries;
+            if (lua_getfield(lua, 3, "pause") == LUA_TNUMBER) {
+                value_push_constant(lua, lua_gettop(lua));
+            }
+            if (!lua_isnil(lua, -1)) {
+                new->pause = object_check(lua, -1, OBJECT_DRAW)->draw;
+                luaL_ref(lua, LUA_REGISTRYINDEX); /* keeps the generator as long as the script */
+            }
             lua_getfield(lua, 3, "isolation");
             if (!lua_isnil(lua, -1)) {
                 const char *level = luaL_checkstring(lua, -1);
@@ -715,6 +979,89 @@ static int declare_transaction(lua_State *lua)
     lua_pushvalue(lua, 2);
     state->transaction_refs[state->transactions++] = luaL_ref(lua, LUA_REGISTRYINDEX);
     return 0;
+}
+
+/* Raises a Lua error unless `name` can name a metric: a bound such as "NAME.p95" must not be a
+ * bound on something else. */
+static void check_metric_name(lua_State *lua, const struct script *declaring, const char *name)
+{
+    static const char digits[] = "0123456789", allowed[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+    DEMAND(lua,
+           name[0] != '\0' && strchr(digits, name[0]) == NULL && strlen(name) < SCRIPT_NAME_BYTES &&
+               strspn(name, allowed) == strlen(name),
+           "'%s' cannot name a metric: use small letters, digits and _, at most %d, and begin with "
+           "a letter",
+           name, SCRIPT_NAME_BYTES - 1);
+    check_no_metric(lua, declaring, name);
+    for (size_t i = 0; i < declaring->operation_count; i++) {
+        DEMAND(lua, strcmp(declaring->operations[i].name, name) != 0,
+               "'%s' is the name of a %s already: rename one of them", name,
+               declaring->operations[i].is_transaction ? "transaction" : "statement");
+    }
+    DEMAND(lua, !bound_is_taken(name), "'%s' is a figure of every run: rename the metric", name);
+}
+
+static const char *read_unit(lua_State *lua, struct script *declaring, const char *name)
+{
+    static const char *const known[] = {"unit", NULL};
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_%/";
+    if (!argument_options(lua, 2, "a metric", known, 0) ||
+        lua_getfield(lua, 2, "unit") == LUA_TNIL) {
+        return "";
+    }
+    const char *unit = luaL_checkstring(lua, -1);
+    DEMAND(lua,
+           unit[0] != '\0' && strchr("0123456789", unit[0]) == NULL &&
+               strlen(unit) < BOUND_UNIT_BYTES && strspn(unit, allowed) == strlen(unit),
+           "metric '%s': the unit must be 1 to %d letters, digits, _, %% and /, such as \"ms\"",
+           name, BOUND_UNIT_BYTES - 1);
+    return keep_text(lua, declaring, unit);
+}
+
+/* count(name, options), trend(name, options), gauge(name, options): a metric of the script. */
+static int declare_metric(lua_State *lua, enum script_metric_kind kind)
+{
+    struct script_state *state = state_of(lua);
+    char what[16];
+    snprintf(what, sizeof what, "%s()", script_metric_kinds[kind]);
+    const char *name = luaL_checkstring(lua, 1);
+    sandbox_check_top_level(lua, what);
+    const size_t number = state->metrics++;
+    struct script *declaring = state->declaring;
+    if (declaring != NULL) {
+        check_metric_name(lua, declaring, name);
+        DEMAND(lua, declaring->metric_count < METRICS_MAX, "a script can have at most %d metrics",
+               METRICS_MAX);
+        GROW(lua, declaring->metrics, declaring->metric_count);
+        struct script_metric *new = &declaring->metrics[declaring->metric_count];
+        new->name = keep_text(lua, declaring, name);
+        new->unit = read_unit(lua, declaring, name);
+        new->kind = kind;
+        declaring->metric_count++;
+    }
+    check_same(lua,
+               number < state->script->metric_count &&
+                   state->script->metrics[number].kind == kind &&
+                   strcmp(state->script->metrics[number].name, name) == 0,
+               "metric", name);
+    object_push(lua, OBJECT_METRIC, (int)number);
+    return 1;
+}
+
+static int declare_count(lua_State *lua)
+{
+    return declare_metric(lua, SCRIPT_COUNT);
+}
+
+static int declare_trend(lua_State *lua)
+{
+    return declare_metric(lua, SCRIPT_TREND);
+}
+
+static int declare_gauge(lua_State *lua)
+{
+    return declare_metric(lua, SCRIPT_GAUGE);
 }
 
 static int declare_on_session(lua_State *lua)
@@ -756,8 +1103,12 @@ void declare_open(lua_State *lua)
         {"dataset", declare_dataset},
         {"statement", declare_statement},
         {"transaction", declare_transaction},
+        {"invariant", declare_invariant},
         {"on_session", declare_on_session},
         {"counter", make_counter},
+        {"count", declare_count},
+        {"trend", declare_trend},
+        {"gauge", declare_gauge},
         {NULL, NULL},
     };
     sandbox_add(lua, functions);

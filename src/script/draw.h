@@ -47,7 +47,7 @@ static inline double draw_unit(struct draw_stream *stream)
  * either is in the table or will never be in it. Any thread may call these functions.
  */
 struct counter;
-struct counter *counter_create(uint64_t start); /* NULL if memory is out */
+struct counter *counter_create(uint64_t start); /* NULL if memory runs out */
 void counter_destroy(struct counter *counter);
 
 /* Divides the numbers among `stride` processes: this process takes start + place and every
@@ -71,14 +71,16 @@ uint64_t counter_known(const struct counter *counter);
  * limit at theta = 1: ln x.
  *
  * latest and ycsb_zipfian: the approximation of YCSB's ZipfianGenerator (J. Gray et al., "Quickly
- * generating billion-record synthetic databases", SIGMOD 1994), theta below 1: with
- * zeta = draw_zeta and eta = (1 - (2/n)^(1-theta)) / (1 - zeta(2) / zeta(n)), 0 if
- * u zeta(n) < 1; else 1 if u zeta(n) < zeta(2); else n (eta u - eta + 1)^(1 / (1-theta)).
- * ycsb_zipfian draws this number below 10^10 and hashes it: a + draw_fnv(number) mod n.
+ * generating billion-record synthetic databases", SIGMOD 1994), for theta below 1. Let
+ * zeta = draw_zeta and eta = (1 - (2/n)^(1-theta)) / (1 - zeta(2) / zeta(n)). The number drawn is
+ * 0 if u zeta(n) < 1; 1 if 1 <= u zeta(n) < zeta(2); otherwise
+ * n (eta u - eta + 1)^(1 / (1-theta)). ycsb_zipfian draws this number with n = 10^10 and hashes
+ * it: the key is a + draw_fnv(number) mod n, with the n of the range.
  *
- * A counter can end the range; an empty range then gives a. Hot keys stay hot while the counter
- * grows: scrambled moves most keys only when n passes a power of two. ycsb_zipfian hashes mod the
- * number of keys at the counter's start, doubled until it is at least n, and draws again above b.
+ * The range can end before a counter's number; while such a range is empty, the key is a. Hot keys
+ * stay hot while the counter grows: scrambled moves most keys only when n passes a power of two.
+ * ycsb_zipfian then takes the hash mod m instead of mod n: m is the number of keys when the counter
+ * started, doubled until m >= n. A key above b is drawn again.
  */
 enum keys_kind {
     KEYS_UNIFORM,
@@ -137,7 +139,7 @@ struct draw_value {
 
 /* Each of these functions creates a generator, owned by the caller; inner generators are borrowed.
  * On failure it returns NULL, and *error names the wrong argument (ERROR_USAGE) or reports that
- * memory is out. */
+ * memory ran out. */
 struct draw *draw_row(int64_t base, struct error *error);
 /* The format needs one conversion for a whole number (d, u, x, X or o, with flags and a width) for
  * each inner generator. */

@@ -54,6 +54,7 @@ enum object_kind {
     OBJECT_DRAW,
     OBJECT_DATASET,
     OBJECT_COUNTER,
+    OBJECT_METRIC,
     OBJECT_STATEMENT,
     OBJECT_KINDS,
 };
@@ -93,6 +94,7 @@ struct script_state {
     int64_t ending_ns, ending_cpu_ns; /* when is_ending became true */
     bool is_declaring;                /* the top level runs */
     bool is_connecting; /* a function of on_session runs: the run may not have begun */
+    bool is_deriving;   /* a function of derive runs */
     /* why the function must end, even if pcall caught the error; SCRIPT_DONE: it may go on */
     enum script_end end;
     char why[ERROR_TEXT_BYTES]; /* the text of a rollback or of SCRIPT_WRONG */
@@ -100,7 +102,8 @@ struct script_state {
     char slow_place[80]; /* place of a call with a pattern that may take long, "x.lua:3" */
 
     /* Numbers of declarations so far. A session must declare the same as script_load. */
-    size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session;
+    size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session,
+        invariants, metrics;
     int *function_refs;    /* references to the functions of derive */
     int *transaction_refs; /* references to the functions of transactions */
     int *session_refs;     /* references to the functions of on_session */
@@ -145,7 +148,7 @@ _Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
     } while (0)
 
 /* Makes room for one more element in an array, and zeroes the element. Raises a Lua error if memory
- * is out. */
+ * runs out. */
 #define GROW(lua, array, count)                                                                    \
     do {                                                                                           \
         (array) = sandbox_grow((lua), (array), (count), sizeof *(array));                          \
@@ -154,7 +157,7 @@ _Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
 void *sandbox_grow(lua_State *lua, void *array, size_t count, size_t size);
 
 /* Creates the Lua state with its libraries; `open_rest` adds the functions of the other files.
- * Returns false if memory is out. */
+ * Returns false if memory runs out. */
 bool sandbox_open(struct script_state *state, lua_CFunction open_rest);
 
 /* Adds functions to the globals. */
@@ -233,7 +236,7 @@ void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_strea
 /* Pushes a generator that always gives the number at `index`. */
 void value_push_constant(lua_State *lua, int index);
 
-/* Makes state->room large enough for a drawn text of `bytes`. Returns false if memory is out. */
+/* Makes state->room large enough for a drawn text of `bytes`. Returns false if memory runs out. */
 bool value_reserve_room(struct script_state *state, size_t bytes);
 
 /* Functions of declare.c. */
@@ -253,7 +256,7 @@ void script_print_end(void);
 /* Functions of state.c. */
 
 /* Creates a state into which no script is loaded yet. While script_load declares the script,
- * `declaring` is the same script; later it is NULL. Returns NULL if memory is out. */
+ * `declaring` is the same script; later it is NULL. Returns NULL if memory runs out. */
 struct script_state *state_create(const struct script *script, struct script *declaring,
                                   const struct script_place *place);
 

@@ -9,6 +9,7 @@ struct script_rows {
     struct batch batch;
     struct column_data *columns;
     char **values;       /* for each column, values of most_rows rows */
+    uint8_t **nulls;     /* for each column, whether the value of a row is NULL */
     struct buffer texts; /* the texts in all rows */
 };
 
@@ -30,16 +31,27 @@ struct script_rows *script_rows_create(const struct script *script, size_t datas
     rows->most_rows = most_rows;
     rows->columns = calloc(table->column_count + 1, sizeof *rows->columns);
     rows->values = calloc(table->column_count + 1, sizeof *rows->values);
-    bool has_memory = rows->columns != NULL && rows->values != NULL;
+    rows->nulls = calloc(table->column_count + 1, sizeof *rows->nulls);
+    bool has_memory = rows->columns != NULL && rows->values != NULL && rows->nulls != NULL;
     for (size_t i = 0; i < table->column_count && has_memory; i++) {
         rows->values[i] = calloc(most_rows, column_kinds[table->columns[i].type].bytes);
+        rows->nulls[i] = calloc(most_rows, sizeof *rows->nulls[i]);
         rows->columns[i].values.any = rows->values[i];
-        has_memory = rows->values[i] != NULL;
+        has_memory = rows->values[i] != NULL && rows->nulls[i] != NULL;
     }
     rows->batch = (struct batch){.table = table, .columns = rows->columns};
     if (!has_memory) {
         script_rows_destroy(rows);
         return NULL;
+    }
+    const struct script_dataset *declared = &script->datasets[dataset];
+    for (size_t i = 0, c = 0; i < declared->column_count; i++) {
+        const struct draw *draw = declared->columns[i].value;
+        /* only a function of the script makes NULLs */
+        if (draw != NULL && draw_kind(draw) == DRAW_DERIVE && table->columns[c].is_nullable) {
+            rows->columns[c].is_null = rows->nulls[c];
+        }
+        c += draw != NULL ? 1 : 0;
     }
     return rows;
 }
@@ -49,13 +61,32 @@ void script_rows_destroy(struct script_rows *rows)
     if (rows == NULL) {
         return;
     }
-    for (size_t i = 0; rows->values != NULL && i < rows->batch.table->column_count; i++) {
-        free(rows->values[i]);
+    const size_t count = script_load_table(rows->script, rows->dataset)->column_count;
+    for (size_t i = 0; i < count; i++) {
+        free(rows->values == NULL ? NULL : rows->values[i]);
+        free(rows->nulls == NULL ? NULL : rows->nulls[i]);
     }
     free(rows->columns);
     free(rows->values);
+    free(rows->nulls);
     buffer_fini(&rows->texts);
     free(rows);
+}
+
+/* Draws the value of a column. Returns false if the value is NULL. */
+static bool draw_cell(lua_State *lua, const struct draw *draw, struct draw_stream *stream,
+                      struct draw_value *value)
+{
+    if (draw_kind(draw) != DRAW_DERIVE) {
+        draw_value(draw, stream, state_of(lua)->room, value);
+        return true;
+    }
+    value_push_drawn(lua, draw, stream);
+    if (value_is_null(lua, -1)) {
+        return false;
+    }
+    value_check(lua, -1, value);
+    return true;
 }
 
 /* The arguments of fill_rows, which runs under lua_pcall because a function of the script may fail.
@@ -85,22 +116,23 @@ static int fill_rows(lua_State *lua)
             }
             struct draw_stream stream = {.base = random_mix(base + i), .row = row};
             struct draw_value value;
-            union scalar scalar;
+            union scalar scalar = {.int64 = 0};
             char number[SCALAR_NUMBER_BYTES];
-            if (draw_kind(draw) == DRAW_DERIVE) {
-                value_push_drawn(lua, draw, &stream);
-                value_check(lua, -1, &value);
-            } else {
-                draw_value(draw, &stream, filling->state->room, &value);
-            }
-            DEMAND(lua, scalar_store(&table->columns[c], &value, &scalar, number),
+            const struct column *column = &table->columns[c];
+            const size_t bytes = column_kinds[column->type].bytes;
+            const bool is_null = !draw_cell(lua, draw, &stream, &value);
+            DEMAND(lua, !is_null || column->is_nullable, "row %I: column '%s' cannot be NULL",
+                   (LUAI_UACINT)row, column->name);
+            DEMAND(lua, is_null || scalar_store(column, &value, &scalar, number),
                    "row %I: %s does not fit column '%s' (%s)%s", (LUAI_UACINT)row,
-                   value_push_shown(lua, &value), table->columns[c].name,
-                   table->columns[c].type_name, value_whole_hint(&table->columns[c], &value));
-            const size_t bytes = column_kinds[table->columns[c].type].bytes;
-            if (column_kinds[table->columns[c].type].is == COLUMN_IS_TEXT) {
+                   value_push_shown(lua, &value), column->name, column->type_name,
+                   value_whole_hint(column, &value));
+            if (is_null) {
+                memset(&scalar, 0, sizeof scalar);
+            } else if (column_kinds[column->type].is == COLUMN_IS_TEXT) {
                 buffer_add(&rows->texts, scalar.text.bytes, scalar.text.length);
             }
+            rows->nulls[c][r] = is_null;
             memcpy(rows->values[c++] + r * bytes, &scalar, bytes);
             lua_settop(lua, 1);
         }

@@ -1,6 +1,7 @@
 #include "script/internal.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -263,21 +264,55 @@ static int call_found(lua_State *lua)
     return 1;
 }
 
+/* metric:add(value): without a value a count grows by 1. */
+static int metric_add(lua_State *lua)
+{
+    const struct script_state *state = state_of(lua);
+    const size_t number = (size_t)object_check(lua, 1, OBJECT_METRIC)->number;
+    const struct script_metric *metric = &state->script->metrics[number];
+    const char *kind = script_metric_kinds[metric->kind];
+    DEMAND(lua, !state->is_deriving,
+           "%s '%s': add works only in a transaction's function, not in a function of derive", kind,
+           metric->name);
+    const struct script_host *host = sandbox_check_running(lua, "add");
+    int is_number = 1;
+    const double value =
+        lua_isnone(lua, 2) && metric->kind == SCRIPT_COUNT ? 1 : lua_tonumberx(lua, 2, &is_number);
+    const char *given = lua_istable(lua, 2) ? "a table" : "nothing";
+    if (!lua_isnone(lua, 2) && !lua_istable(lua, 2)) {
+        given = luaL_tolstring(lua, 2, NULL);
+    }
+    DEMAND(lua, is_number, "%s '%s': add takes a number, not %s", kind, metric->name, given);
+    DEMAND(lua, isfinite(value), "%s '%s': add takes a finite number, not %f", kind, metric->name,
+           (LUAI_UACNUMBER)value);
+    DEMAND(lua, metric->kind != SCRIPT_COUNT || value >= 0,
+           "count '%s': add takes 0 or more, not %f: a count only grows; use a gauge", metric->name,
+           (LUAI_UACNUMBER)value);
+    host->measure(host->context, number, value);
+    return 0;
+}
+
+/* Returns the seconds in the Lua value at `index`, in ns. */
+static int64_t check_seconds(lua_State *lua, int index, const char *what)
+{
+    double seconds = 0;
+    struct draw_value value;
+    value_check(lua, index, &value);
+    DEMAND(lua, scalar_to_real(&value, &seconds) && seconds >= 0 && seconds <= 86400,
+           "%s must be seconds, 0 to 86400", what);
+    return (int64_t)(seconds * (double)MONO_NS_PER_S);
+}
+
 static int call_think(lua_State *lua)
 {
     struct script_state *state = state_of(lua);
     const struct script_host *host = sandbox_check_running(lua, "think");
     const struct object *object = object_get(lua, 1, OBJECT_DRAW);
-    double seconds = 0;
-    struct draw_value value;
     if (object != NULL) {
         value_push_drawn(lua, object->draw, &state->stream);
         lua_replace(lua, 1);
     }
-    value_check(lua, 1, &value);
-    DEMAND(lua, scalar_to_real(&value, &seconds) && seconds >= 0 && seconds <= 86400,
-           "think: the argument must be seconds, 0 to 86400");
-    if (host->think(host->context, (int64_t)(seconds * (double)MONO_NS_PER_S)) != STATUS_OK) {
+    if (host->think(host->context, check_seconds(lua, 1, "think: the argument")) != STATUS_OK) {
         return sandbox_end(lua, SCRIPT_STOPPED);
     }
     return 0;
@@ -323,8 +358,8 @@ static struct {
     uint64_t left_out; /* lines since the last message that counts them */
 } printed = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns whether a line may be printed now. If *left_out is not 0, so many lines before it were
- * not printed. */
+/* Returns whether a line may be printed now. *left_out becomes the number of lines before it
+ * that were not printed. */
 static bool may_print(uint64_t *left_out)
 {
     const int64_t second = mono_now_ns() / MONO_NS_PER_S;
@@ -394,6 +429,7 @@ void run_open(lua_State *lua)
     static const luaL_Reg dataset_methods[] = {
         {"append", dataset_append}, {"count", dataset_count}, {NULL, NULL}};
     static const luaL_Reg counter_methods[] = {{"next", counter_call_next}, {NULL, NULL}};
+    static const luaL_Reg metric_methods[] = {{"add", metric_add}, {NULL, NULL}};
     static const luaL_Reg statement_methods[] = {{"run", statement_run},
                                                  {"one", statement_one},
                                                  {"all", statement_all},
@@ -407,6 +443,7 @@ void run_open(lua_State *lua)
     sandbox_add(lua, functions);
     object_class(lua, OBJECT_DATASET, dataset_methods, NULL);
     object_class(lua, OBJECT_COUNTER, counter_methods, NULL);
+    object_class(lua, OBJECT_METRIC, metric_methods, NULL);
     object_class(lua, OBJECT_STATEMENT, statement_methods, NULL);
 }
 
@@ -420,7 +457,7 @@ static uint64_t base_of(const struct script_state *state, uint64_t turn)
 size_t script_choose(const struct script_state *state, uint64_t turn)
 {
     const struct script *script = state->script;
-    /* choose from another stream than the one that the function draws from */
+    /* the stream for this choice differs from the one that the function draws from */
     struct draw_stream stream = {.base = ~base_of(state, turn)};
     double sum = 0;
     size_t chosen = 0;
@@ -447,6 +484,44 @@ static enum script_end call(struct script_state *state, int reference, struct er
     lua_settop(state->lua, 0);
     lua_rawgeti(state->lua, LUA_REGISTRYINDEX, reference);
     return sandbox_finish(state, lua_pcall(state->lua, 0, 0, 0), error);
+}
+
+/* The arguments of draw_pause, which runs under lua_pcall because a function of the script may
+ * fail. */
+struct pausing {
+    const struct script_transaction *transaction;
+    int64_t ns;
+};
+
+static int draw_pause(lua_State *lua)
+{
+    struct pausing *pausing = lua_touserdata(lua, 1);
+    char what[SCRIPT_NAME_BYTES + 40];
+    snprintf(what, sizeof what, "transaction '%s': the pause", pausing->transaction->name);
+    value_push_drawn(lua, pausing->transaction->pause, &state_of(lua)->stream);
+    pausing->ns = check_seconds(lua, -1, what);
+    return 0;
+}
+
+enum script_end script_pause(struct script_state *state, size_t transaction, uint64_t turn,
+                             int64_t *ns, struct error *error)
+{
+    struct pausing pausing = {.transaction = &state->script->transactions[transaction]};
+    enum script_end end = SCRIPT_DONE;
+    if (pausing.transaction->pause != NULL) {
+        /* the stream for this draw differs from that of the transaction's function */
+        state->stream =
+            (struct draw_stream){.base = random_mix(~base_of(state, turn)),
+                                 .row = turn * state->place.sessions + state->place.session};
+        state->end = SCRIPT_DONE;
+        state->is_ending = false;
+        lua_settop(state->lua, 0);
+        lua_pushcfunction(state->lua, draw_pause);
+        lua_pushlightuserdata(state->lua, &pausing);
+        end = sandbox_finish(state, lua_pcall(state->lua, 1, 0, 0), error);
+    }
+    *ns = pausing.ns;
+    return end;
 }
 
 enum script_end script_try(struct script_state *state, size_t transaction, uint64_t turn,

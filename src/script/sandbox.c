@@ -26,7 +26,7 @@ enum {
  * the key of table.sort in the registry. */
 static char signal, table_sort;
 
-static const char *const object_names[OBJECT_KINDS] = {"generator", "dataset", "counter",
+static const char *const object_names[OBJECT_KINDS] = {"generator", "dataset", "counter", "metric",
                                                        "statement"};
 
 /* Does the same as luaL_error, but is declared as _Noreturn. */
@@ -216,7 +216,9 @@ static void check_time(lua_State *lua, int level)
         state->ending_cpu_ns = cpu_ns;
     } else if (now_ns - state->ending_ns > ENDING_NS &&
                cpu_ns - state->ending_cpu_ns > ENDING_CPU_NS) {
-        end_with_mistake(lua, level, "this code was still running after the run had ended");
+        end_with_mistake(
+            lua, level,
+            "this code was still running after the run had ended: is there an endless loop?");
     }
 }
 
@@ -280,7 +282,7 @@ static void write_memory_limit(const struct script_state *state, char *text, siz
              state->script->source->chunk_name + 1, STATE_BYTES_MAX >> 20);
 }
 
-/* Replaces pcall: does not catch sandbox_end or an error because memory is out. */
+/* Replaces pcall: does not catch sandbox_end or an out-of-memory error. */
 static int call_pcall(lua_State *lua)
 {
     struct script_state *state = state_of(lua);

@@ -158,7 +158,7 @@ static enum status declare(struct script *script, struct error *error)
     }
     double weight = 0;
     for (size_t i = 0; i < script->transaction_count; i++) {
-        weight += script->transactions[i].weight;
+        weight += script->transactions[i].weight + script->transactions[i].sessions;
     }
     if (!(weight > 0)) {
         error_set(
@@ -259,8 +259,8 @@ static void loading_free(struct loading *loading)
     }
 }
 
-/* Splits copies of the texts "name=value,name=value" into source->sets. Returns false if memory is
- * out. */
+/* Splits copies of the texts "name=value,name=value" into source->sets. Returns false if memory
+ * runs out. */
 static bool parse_sets(struct script_source *source, const char *const *texts, size_t count)
 {
     struct buffer all = {0};
@@ -356,11 +356,15 @@ void script_destroy(struct script *script)
         free(script->datasets[i].columns);
         free(script->datasets[i].create.entries);
         free(script->datasets[i].options.entries);
-        free(script->datasets[i].indexes);
+        free(script->datasets[i].indexes.entries);
+        free(script->datasets[i].foreign_keys);
     }
     for (size_t i = 0; i < script->statement_count; i++) {
         table_fini(&script->statements[i].parameters);
         free(script->statements[i].sql.entries);
+    }
+    for (size_t i = 0; i < script->invariant_count; i++) {
+        free(script->invariants[i].sql.entries);
     }
     for (size_t i = 0; i < script->counter_count; i++) {
         counter_destroy(script->counters[i]);
@@ -373,6 +377,8 @@ void script_destroy(struct script *script)
     free(script->statements);
     free(script->transactions);
     free(script->operations);
+    free(script->invariants);
+    free(script->metrics);
     free(script->counters);
     free(source->text);
     free(source->chunk_name);

@@ -45,6 +45,10 @@ struct script_texts {
  * texts. */
 const char *script_text_for(const struct script_texts *texts, const char *dialect);
 
+/* Takes the next line off *lines. Returns false at the end of the text. The line is valid as long
+ * as the text. */
+bool script_next_line(const char **lines, struct text_value *line);
+
 struct script_param {
     const char *name;
     const char *help;  /* "" if the script gives no help text */
@@ -62,6 +66,21 @@ struct script_column {
     bool is_numbered;
 };
 
+/* How a table is divided into parts. */
+struct script_partitions {
+    unsigned count; /* 0: the table is not divided */
+    bool is_range;  /* by ranges of equal size of the rows to load; else by a hash */
+    size_t column;
+    int64_t first; /* of is_range: value of the column in the first row */
+};
+
+/* Every value of a column is a primary key of another table. */
+struct script_foreign_key {
+    size_t column;
+    size_t dataset;   /* index of the other table, which is declared before */
+    size_t to_column; /* its primary key */
+};
+
 /* A table that a script declares. */
 struct script_dataset {
     const char *name;
@@ -74,16 +93,46 @@ struct script_dataset {
     struct script_texts create;    /* CREATE TABLE that replaces the generated one; may be empty */
     /* Text after the closing bracket of the generated CREATE TABLE; may be empty. */
     struct script_texts options;
-    size_t index_count;
-    const char **indexes; /* the columns of each index, "a, b"; indexes are made after the load */
-    uint64_t number;      /* hash of the name; part of the seed of the values that are loaded */
-    int line;             /* line of the declaration in the script */
+    struct script_partitions partitions;
+    size_t foreign_key_count;
+    struct script_foreign_key *foreign_keys;
+    /* The columns of the indexes that are made after the load, a line each: "a\nb, c". */
+    struct script_texts indexes;
+    bool varies;     /* transactions change the number of rows: a loaded table may have any */
+    uint64_t number; /* hash of the name; part of the seed of the values that are loaded */
+    int line;        /* line of the declaration in the script */
+};
+
+/* A claim about the tables that has to hold after the run. */
+struct script_invariant {
+    const char *claim;
+    struct script_texts sql; /* a query for the rows that break the claim */
+    int line;                /* line of the declaration in the script */
 };
 
 enum script_statement_kind {
     SCRIPT_READ,
     SCRIPT_WRITE,
     SCRIPT_OTHER,
+};
+
+/* Return the kind of an SQL text by its first word, and whether it has a BEGIN, COMMIT or ROLLBACK.
+ * `lexis`: of the dialect (append/sql.h). */
+enum script_statement_kind script_kind(const char *sql);
+bool script_controls_transaction(const char *sql, unsigned lexis);
+
+enum script_metric_kind {
+    SCRIPT_COUNT, /* a sum, and its growth per second */
+    SCRIPT_TREND, /* a distribution: mean, percentiles, extremes */
+    SCRIPT_GAUGE, /* the latest value, and the extremes */
+};
+extern const char *const script_metric_kinds[]; /* "count", … */
+
+/* A metric of the script's own: the numbers that its transactions add. */
+struct script_metric {
+    const char *name; /* small letters, digits and _; not the name of a figure or an operation */
+    const char *unit; /* "ms"; "" without a unit */
+    enum script_metric_kind kind;
 };
 
 /* A statement. Statements with the same name share an operation. */
@@ -110,7 +159,12 @@ struct script_transaction {
     uint64_t tries;         /* most tries; 0: try until it succeeds */
     bool retries_duplicate; /* a duplicate key is also a reason to retry */
     const char *isolation;  /* NULL for the server's default */
-    int line;               /* line of the declaration in the script */
+    double sessions; /* sessions that run this transaction alone: their number or, if is_share, a
+                        share of all; 0: sessions draw it by weight */
+    bool is_share;
+    double rate;              /* due transactions/s of these sessions together; 0: no rate */
+    const struct draw *pause; /* seconds of pause before the transaction; NULL for no pause */
+    int line;                 /* line of the declaration in the script */
 };
 
 /* An operation: a transaction, or all statements of one name. */
@@ -137,6 +191,10 @@ struct script {
     struct script_transaction *transactions;
     size_t operation_count;
     struct script_operation *operations;
+    size_t invariant_count;
+    struct script_invariant *invariants;
+    size_t metric_count;
+    struct script_metric *metrics;
     size_t counter_count;
     struct counter **counters; /* all states share them */
     struct script_source *source;
@@ -184,6 +242,7 @@ struct script_host {
     enum status (*think)(void *context, int64_t ns);              /* REJECTED: the run has ended */
     void (*check)(void *context, bool is_good, const char *text); /* `text` may be "" */
     void (*found)(void *context, bool is_found);
+    void (*measure)(void *context, size_t metric, double value); /* `value` is finite */
     bool (*can_roll_back)(void *context); /* false: writes of the transaction are permanent */
     bool (*is_stopped)(void *context);    /* true: the run has ended, so the script must end */
 };
@@ -199,8 +258,8 @@ struct script_place {
 
 struct script_state;
 
-/* Creates a state and runs the top level in it. Returns FATAL if memory is out, or if the top level
- * declares something different than it did in script_load. The caller frees the state with
+/* Creates a state and runs the top level in it. Returns FATAL if memory runs out, or if the top
+ * level declares something different than it did in script_load. The caller frees the state with
  * script_state_destroy. */
 enum status script_state_create(struct script_state **state, const struct script *script,
                                 const struct script_place *place, struct error *error);
@@ -231,6 +290,11 @@ enum script_end {
  * seed, session and turn always result in the same transaction. */
 size_t script_choose(const struct script_state *state, uint64_t turn);
 
+/* Draws the pause before a transaction into *ns, which is 0 without a pause. Returns SCRIPT_DONE,
+ * SCRIPT_STOPPED or SCRIPT_WRONG. */
+enum script_end script_pause(struct script_state *state, size_t transaction, uint64_t turn,
+                             int64_t *ns, struct error *error);
+
 /* Calls the function of a transaction. A retry with the same `turn` draws the same values again. */
 enum script_end script_try(struct script_state *state, size_t transaction, uint64_t turn,
                            struct error *error);
@@ -249,7 +313,7 @@ enum script_end script_connected(struct script_state *state, struct error *error
 /* Rows of a declared dataset in reusable memory. */
 struct script_rows;
 struct script_rows *script_rows_create(const struct script *script, size_t dataset,
-                                       size_t most_rows); /* NULL if memory is out */
+                                       size_t most_rows); /* NULL if memory runs out */
 void script_rows_destroy(struct script_rows *rows);
 
 /* Returns the columns that the load writes, in the dataset's order. An append must be opened with

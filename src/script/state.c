@@ -146,6 +146,18 @@ void script_state_destroy(struct script_state *state)
     free(state);
 }
 
+bool script_next_line(const char **lines, struct text_value *line)
+{
+    const char *begin = *lines;
+    if (begin == NULL || *begin == '\0') {
+        return false;
+    }
+    const size_t length = strcspn(begin, "\n");
+    *line = (struct text_value){.bytes = begin, .length = (uint32_t)length};
+    *lines = begin + length + (begin[length] == '\n' ? 1 : 0);
+    return true;
+}
+
 const char *script_text_for(const struct script_texts *texts, const char *dialect)
 {
     const bool speaks_mysql = strcmp(dialect, "mysql") == 0 || strcmp(dialect, "singlestore") == 0;
@@ -196,7 +208,7 @@ static enum status resolve(const struct script *script, size_t number, const cha
 }
 
 /* Returns a copy of `sql` with ${session} replaced by the session's number. The caller frees the
- * copy. Returns NULL if memory is out. */
+ * copy. Returns NULL if memory runs out. */
 static char *replace_session(const char *sql, unsigned session)
 {
     struct buffer out = {0};
@@ -300,11 +312,14 @@ enum status script_state_create(struct script_state **state, const struct script
         (created->params != script->param_count || created->datasets != script->dataset_count ||
          created->statement_count != script->statement_count ||
          created->transactions != script->transaction_count ||
+         created->invariants != script->invariant_count ||
+         created->metrics != script->metric_count ||
          created->functions != source->main->functions)) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "%s: the script declares less in a session than at first: the top level must "
-                  "declare the same in every session",
-                  source->chunk_name + 1);
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "%s: the script declares less in a session than when append first ran it: the top "
+            "level must declare the same in every session",
+            source->chunk_name + 1);
         status = STATUS_FATAL;
     }
     if (status == STATUS_OK && place->host != NULL) {

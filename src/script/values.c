@@ -91,8 +91,16 @@ void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_strea
     if (draw_kind(draw) == DRAW_DERIVE) {
         lua_rawgeti(lua, LUA_REGISTRYINDEX, state->function_refs[draw_function(draw)]);
         value_push_drawn(lua, draw_inner(draw), stream);
-        lua_call(lua, 1, 1);
-        value_check(lua, -1, &value); /* raises a Lua error if it is not a value */
+        const bool was_deriving = state->is_deriving;
+        state->is_deriving = true;
+        const int result = lua_pcall(lua, 1, 1, 0);
+        state->is_deriving = was_deriving;
+        if (result != LUA_OK) {
+            lua_error(lua);
+        }
+        if (!value_is_null(lua, -1)) {
+            value_check(lua, -1, &value); /* raises a Lua error if it is not a value */
+        }
         return;
     }
     draw_value(draw, stream, state->room, &value);

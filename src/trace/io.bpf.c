@@ -11,40 +11,8 @@
  * A flush is not handed to the device itself: the kernel serves all waiting flushes with one flush
  * request of its own. The time in which this flush request is at the device, while another request
  * waits for it, is moved from queue to device.
- *
- * The programs use only BTF tracepoints (tp_btf), and only the members of the kernel's structs that
- * are declared below. Their offsets are resolved when the programs are loaded, so this file needs
- * neither kernel headers nor a build for each kernel.
  */
-typedef unsigned char __u8;
-typedef unsigned short __u16;
-typedef unsigned int __u32;
-typedef unsigned long long __u64;
-typedef int __s32;
-typedef long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
-
-/* linux/bpf.h */
-enum bpf_map_type {
-    BPF_MAP_TYPE_HASH = 1,
-    BPF_MAP_TYPE_LRU_HASH = 9,
-    BPF_MAP_TYPE_RINGBUF = 27,
-};
-enum {
-    BPF_ANY = 0,
-    BPF_F_NO_PREALLOC = 1,
-    BPF_RB_NO_WAKEUP = 1,
-};
-struct bpf_spin_lock {
-    __u32 val;
-};
-
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
+#include "trace/bpf.h"
 #include "trace/io_event.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -177,15 +145,6 @@ struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, IO_RING_BYTES);
 } ring SEC(".maps");
-
-/* The traced processes. */
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 65536);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, __u32);
-    __type(value, __u8);
-} processes SEC(".maps");
 
 /* Threads of a traced process that are not traced. */
 struct {

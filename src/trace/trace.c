@@ -6,14 +6,10 @@
 
 #include "base/mono.h"
 #include "base/process.h"
-#include "measure/procfs.h"
-#include "measure/server_process.h"
+#include "trace/kernel.h"
 
-static enum status reject(struct error *error, int number, const char *text)
-{
-    error_set(error, ERROR_UNSUPPORTED, number, NULL, "--io-trace: %s", text);
-    return STATUS_REJECTED;
-}
+#define OPTION "--io-trace"
+#define NEEDS "the tracepoint block_io_start: use Linux 6.5 or later"
 
 #if APPEND_HAVE_IO_TRACE
 
@@ -21,7 +17,6 @@ static enum status reject(struct error *error, int number, const char *text)
 #include <bpf/libbpf.h>
 #include <dirent.h>
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdlib.h>
 #include <sys/param.h>
 #include <sys/resource.h>
@@ -49,9 +44,7 @@ static enum status reject(struct error *error, int number, const char *text)
 enum {
     READER_NICE = -10, /* a reader that is late loses records */
     ROWS_BYTES = 256 << 10,
-    ROOTS_MAX = 64,
     FILES_MAX = 1 << 20, /* the most files whose class is remembered */
-    LOG_BYTES = 256,
     HELD_MAX = 1 << 16,
 };
 
@@ -78,11 +71,7 @@ struct held {
 struct tracer {
     struct io_bpf *programs;
     struct ring_buffer *ring;
-    struct server_process *server; /* NULL if the database is embedded */
-    bool is_of_cgroup;
-    pid_t roots[ROOTS_MAX]; /* root processes of the server; all traced processes are in a map */
-    size_t root_count;
-    bool has_processes, is_added; /* the latest scan found a process; it added a process */
+    struct kernel_processes processes;
     int64_t next_check_ns;
     int statistics; /* descriptor that makes the kernel measure the programs; -1: not measuring */
     int64_t begin_ns, measured_since_ns, measured_ns;
@@ -109,114 +98,22 @@ struct tracer {
     off_t whole_bytes; /* size of the file up to the last complete row */
 };
 
-/* The last warning of libbpf. It is a static, because libbpf does not pass a context to the
- * callback. */
-static char last_warning[LOG_BYTES];
-
-static int keep_warning(enum libbpf_print_level level, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
-static int keep_warning(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-    if (level != LIBBPF_WARN) {
-        return 0;
-    }
-    return vsnprintf(last_warning, sizeof last_warning, format, arguments);
-}
-
-static bool has_capabilities(void)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[2] = {{0}};
-    if (syscall(SYS_capget, &header, data) != 0) {
-        return true; /* unknown: loading the programs will show */
-    }
-    const uint64_t has = data[0].effective | (uint64_t)data[1].effective << 32;
-    const uint64_t two = UINT64_C(1) << CAP_BPF | UINT64_C(1) << CAP_PERFMON;
-    return (has & UINT64_C(1) << CAP_SYS_ADMIN) != 0 || (has & two) == two;
-}
-
-/* Returns whether this process has its own pid namespace. The programs in the kernel use the pids
- * of the machine. */
-static bool is_own_pid_namespace(void)
-{
-    char link[64] = "";
-    return readlink("/proc/self/ns/pid", link, sizeof link - 1) > 0 &&
-           strcmp(link, "pid:[4026531836]") != 0;
-}
-
-/* Returns how far this program's clock is ahead of the kernel's; 0 outside of a time namespace. */
-static int64_t read_clock_offset_ns(void)
-{
-    static const char name[] = "monotonic";
-    char line[100] = "", *end = line;
-    FILE *offsets = fopen("/proc/self/timens_offsets", "re");
-    const bool is_read = offsets != NULL && fgets(line, sizeof line, offsets) != NULL;
-    if (offsets != NULL) {
-        fclose(offsets);
-    }
-    if (!is_read || strncmp(line, name, strlen(name)) != 0) {
-        return 0;
-    }
-    const int64_t seconds = strtoll(line + strlen(name), &end, 10);
-    return seconds * MONO_NS_PER_S + strtoll(end, NULL, 10);
-}
-
-static enum status report_load_error(struct error *error, int number)
-{
-    char text[ERROR_TEXT_BYTES];
-    if (number == EPERM || number == EACCES) {
-        return reject(error, number,
-                      "the kernel refuses to load tracing programs (lockdown, or a container "
-                      "without CAP_BPF and CAP_PERFMON on the machine): run append on the machine "
-                      "itself, and check /sys/kernel/security/lockdown");
-    }
-    if (number == ESRCH) {
-        return reject(error, number,
-                      "this kernel does not have the tracepoint block_io_start: use Linux 6.5 or "
-                      "later");
-    }
-    if (number == ENOSYS) {
-        return reject(error, number,
-                      "this kernel was built without BPF: it needs CONFIG_BPF_SYSCALL");
-    }
-    last_warning[strcspn(last_warning, "\n")] = '\0';
-    snprintf(text, sizeof text, "the kernel does not accept the tracing programs: %s (%.100s)",
-             strerror(number), last_warning);
-    return reject(error, number, text);
-}
-
 enum status trace_create(struct tracer **tracer, enum io_trace level, struct error *error)
 {
     *tracer = NULL;
-    if (!has_capabilities()) {
-        return reject(
-            error, EPERM,
-            "not allowed: run append as root, or with CAP_BPF and CAP_PERFMON (sudo setcap "
-            "cap_bpf,cap_perfmon+ep on the program)");
+    if (kernel_allows(OPTION, error) != STATUS_OK) {
+        return STATUS_REJECTED;
     }
-    if (is_own_pid_namespace()) {
-        return reject(
-            error, 0,
-            "append runs in a container with its own pid namespace: use the machine's pid "
-            "namespace (docker run --pid host --privileged)");
-    }
-    if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) {
-        return reject(
-            error, errno,
-            "this kernel does not have type information (/sys/kernel/btf/vmlinux): it must "
-            "be built with CONFIG_DEBUG_INFO_BTF");
-    }
-    libbpf_set_print(keep_warning);
     struct tracer *made = calloc(1, sizeof *made);
     struct io_bpf *programs = made == NULL ? NULL : io_bpf__open();
     if (programs == NULL) {
         free(made);
-        return report_load_error(error, errno);
+        return kernel_report(OPTION, error, errno, NEEDS);
     }
     *made = (struct tracer){.programs = programs,
                             .statistics = -1,
                             .csv = -1,
-                            .clock_offset_ns = read_clock_offset_ns()};
+                            .clock_offset_ns = kernel_clock_offset_ns()};
     made->sum = calloc(1, sizeof *made->sum);
     made->rows = malloc(ROWS_BYTES);
     made->held = malloc(HELD_MAX * sizeof *made->held);
@@ -235,7 +132,7 @@ enum status trace_create(struct tracer **tracer, enum io_trace level, struct err
         return STATUS_OK;
     }
     trace_destroy(made);
-    return report_load_error(error, number);
+    return kernel_report(OPTION, error, number, NEEDS);
 }
 
 void trace_destroy(struct tracer *tracer)
@@ -249,7 +146,7 @@ void trace_destroy(struct tracer *tracer)
     }
     ring_buffer__free(tracer->ring);
     io_bpf__destroy(tracer->programs);
-    server_process_destroy(tracer->server);
+    kernel_processes_fini(&tracer->processes);
     if (tracer->statistics >= 0) {
         close(tracer->statistics);
     }
@@ -374,58 +271,6 @@ static int on_record(void *context, void *data, size_t bytes)
     return 0;
 }
 
-/* Adds a process of the server to the map of traced processes. */
-static void add_process(void *context, pid_t pid, bool is_root)
-{
-    struct tracer *tracer = context;
-    const struct bpf_map *map = tracer->programs->maps.processes;
-    const uint32_t key = (uint32_t)pid;
-    const unsigned char is_there = 1;
-    if (is_root && tracer->root_count < ROOTS_MAX) {
-        tracer->roots[tracer->root_count++] = pid;
-    }
-    tracer->has_processes = true;
-    if (bpf_map__update_elem(map, &key, sizeof key, &is_there, sizeof is_there, BPF_NOEXIST) != 0) {
-        return;
-    }
-    /* thread_exits in io.bpf.c removes a process from the map when the process exits, but the
-     * process may have exited before it was added here. A dead root process in the map would hide a
-     * restart of the server. */
-    if (server_process_runs(tracer->server, pid)) {
-        tracer->is_added = true;
-    } else {
-        bpf_map__delete_elem(map, &key, sizeof key, 0);
-    }
-}
-
-/* Fills the map of traced processes. Repeats while a scan adds processes: a process may have forked
- * after the scan and before it was added, and io.bpf.c follows only the forks of processes in the
- * map. */
-static void scan_processes(struct tracer *tracer)
-{
-    do {
-        tracer->root_count = 0;
-        tracer->has_processes = tracer->is_added = false;
-        server_process_walk(tracer->server, add_process, tracer);
-    } while (tracer->is_added);
-}
-
-/* Scans the processes again if a root process has ended, because the server may have been
- * restarted. A cgroup is always scanned. */
-static void check_server(struct tracer *tracer)
-{
-    const struct bpf_map *map = tracer->programs->maps.processes;
-    bool is_gone = tracer->is_of_cgroup || tracer->root_count == 0;
-    for (size_t i = 0; i < tracer->root_count && !is_gone; i++) {
-        const uint32_t key = (uint32_t)tracer->roots[i];
-        unsigned char is_there;
-        is_gone = bpf_map__lookup_elem(map, &key, sizeof key, &is_there, sizeof is_there, 0) != 0;
-    }
-    if (is_gone) {
-        scan_processes(tracer);
-    }
-}
-
 /* Excludes a thread of this program that does not belong to the embedded database. */
 static bool exclude(const struct tracer *tracer, uint32_t tid)
 {
@@ -491,9 +336,9 @@ static void *run_reader(void *argument)
             flush_rows(tracer);
             flushed_ns = now_ns;
         }
-        if (!is_over && tracer->server != NULL && now_ns >= tracer->next_check_ns) {
-            tracer->next_check_ns = now_ns + CHECK_NS * (tracer->is_of_cgroup ? 4 : 1);
-            check_server(tracer);
+        if (!is_over && tracer->processes.server != NULL && now_ns >= tracer->next_check_ns) {
+            tracer->next_check_ns = now_ns + CHECK_NS * (tracer->processes.is_of_cgroup ? 4 : 1);
+            kernel_processes_check(&tracer->processes);
         }
         if (!is_over) {
             mono_sleep(READ_NS);
@@ -527,22 +372,15 @@ static bool trace_own(const struct tracer *tracer)
 static enum status find_processes(struct tracer *tracer, const struct server_selector *selector,
                                   struct error *error)
 {
-    struct resource_summary found = {0};
-    if (selector->is_embedded) {
-        return trace_own(tracer)
-                   ? STATUS_OK
-                   : reject(error, errno, "the threads of append cannot be read (/proc/self/task)");
+    if (!selector->is_embedded) {
+        return kernel_processes_find(&tracer->processes,
+                                     bpf_map__fd(tracer->programs->maps.processes), selector,
+                                     OPTION, error);
     }
-    tracer->server = server_process_create(selector);
-    if (tracer->server == NULL) {
-        return reject(error, ENOMEM, "out of memory");
-    }
-    scan_processes(tracer);
-    if (tracer->has_processes) {
-        return STATUS_OK;
-    }
-    server_process_describe(tracer->server, &found);
-    return reject(error, 0, found.server_note);
+    return trace_own(tracer)
+               ? STATUS_OK
+               : kernel_reject(OPTION, error, errno,
+                               "the threads of append cannot be read (/proc/self/task)");
 }
 
 enum status trace_begin(struct tracer *tracer, const struct server_selector *selector, int csv,
@@ -550,7 +388,6 @@ enum status trace_begin(struct tracer *tracer, const struct server_selector *sel
 {
     struct io_bpf *programs = tracer->programs;
     tracer->csv = csv;
-    tracer->is_of_cgroup = selector->cgroup != NULL;
     tracer->sum->is_embedded = selector->is_embedded;
     programs->bss->is_embedded = selector->is_embedded;
     snprintf(tracer->place, sizeof tracer->place, "%s", place);
@@ -558,13 +395,13 @@ enum status trace_begin(struct tracer *tracer, const struct server_selector *sel
     flush_rows(tracer);
     tracer->ring = ring_buffer__new(bpf_map__fd(programs->maps.ring), on_record, tracer, NULL);
     if (tracer->ring == NULL) {
-        return reject(error, ENOMEM, "out of memory");
+        return kernel_reject(OPTION, error, ENOMEM, "out of memory");
     }
     tracer->begin_ns = mono_now_ns();
     measure(tracer, tracer->begin_ns, false);
     int number = -io_bpf__attach(programs);
     if (number != 0) {
-        return report_load_error(error, number);
+        return kernel_report(OPTION, error, number, NEEDS);
     }
     if (find_processes(tracer, selector, error) != STATUS_OK) {
         return STATUS_REJECTED;
@@ -622,9 +459,7 @@ enum status trace_create(struct tracer **tracer, enum io_trace level, struct err
 {
     (void)level;
     *tracer = NULL;
-    return reject(error, 0,
-                  "append was built without tracing, because " APPEND_IO_TRACE_LACKS
-                  " was missing: install it with scripts/setup.sh run and build append again");
+    return kernel_allows(OPTION, error);
 }
 
 void trace_destroy(struct tracer *tracer)

@@ -89,11 +89,12 @@ struct trace_sum {
         uint64_t count;
         uint64_t bytes;
     } requests[IO_SOURCES];
-    uint64_t events; /* all calls and requests, also before the gate and after the last answer */
+    uint64_t events; /* all calls and requests, including those before the gate and after the last
+                        answer */
     uint64_t lost;   /* events and names of files for which the ring had no room */
     uint64_t open;   /* calls that ended before their requests */
     double cpu_s;    /* CPU time of the reading thread */
-    double kernel_s; /* CPU time of the programs in the kernel, estimated; negative: unknown */
+    double kernel_s; /* CPU time that the eBPF programs took, estimated; negative: unknown */
     int csv_errno;   /* the error at which io.csv was cut; 0: io.csv is complete */
 
     struct trace_counters before, after;

@@ -141,7 +141,7 @@ class Confined(harness.Case):
         return outcome["max_sessions"], outcome["first_limit"]
 
     def stop_run(self, command, sessions, *arguments, code):
-        """Does a run that is certain to hit a limit. Returns (Ended, Run)."""
+        """Performs a run that is certain to hit a limit. Returns (Ended, Run)."""
         return self.run_append(sessions, sessions * 10, *arguments, "--no-check", "--read", "none",
                                program=command, code=code)
 

@@ -52,7 +52,7 @@ class Loads:
         return re.search(r"127\.0\.0\.1:\d+", self.url)[0]
 
     def load_by_port(self, adapter, *options, **more):
-        """Does a run that names only the server's port: append recognises the database."""
+        """Performs a run that names only the server's port: append recognises the database."""
         ended, run = self.run_append(2, 200, self.place.split(":")[1], *options, **more)
         self.assertEqual((run.rows["acknowledged"], run.json["plan"]["adapter"]), (200, adapter))
         return ended, run

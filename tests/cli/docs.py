@@ -13,7 +13,7 @@ The words after ``` say how a block is run:
 
 Blocks of a page are run in their order in one folder, in which ./append, scripts, tests and workloads are
 those of the sources. Two things are replaced: the server's place (localhost:5432 and localhost:3306, and the
-port of --metrics), and, so that the tests end soon, the number of rows and the duration.
+ports of --metrics and --live), and, so that the tests end soon, the number of rows and the duration.
 """
 
 import os
@@ -33,6 +33,8 @@ NOT_RUN = {
     ("docs/quick-start.md", "scripts/setup.sh run"): "installs packages and builds; test.sh does the same",
     ("docs/benchmarks.md", "mariadbd --max-connections=14050"): "14,000 sessions; scripts/grid.sh runs them",
     ("docs/benchmarks.md", "scripts/bench.sh full http"): "a measurement of many minutes, against k6 and wrk",
+    ("docs/certify.md", "--faults kill:10,power:20 --prove"): "needs root, and takes minutes",
+    ("docs/certify.md", "--server-option fsync=off"): "needs root",
     ("docs/ci.md", "docker compose up"): "needs Docker; cli.postgresql_docker runs the second command",
     ("docs/databases/machbase.md", "./append 1000 10000000 5656"): "needs a Machbase server",
     ("docs/databases/machbase.md", "pip download"): "scripts/machbase_client.sh fetches the library",
@@ -40,6 +42,7 @@ NOT_RUN = {
     ("docs/databases/odbc.md", "odbc:DSN=name"): "needs a data source; cli.odbc has its own",
     ("docs/io.md", "./append 100 1M 5432 --io-trace"): "needs root; cli.io_trace runs it",
     ("docs/io.md", "--batch 1 --read none --io-trace"): "needs root; cli.io_trace runs it",
+    ("docs/why.md", "--waits --io-trace"): "needs root; cli.postgresql_io_trace runs both options",
     ("docs/several-machines.md", "srun -N 8"): "needs a cluster; cli.ranks runs mpirun",
     ("docs/several-machines.md", "append sweep --sessions 10k,40k"): "needs a cluster; cli.ranks runs a sweep",
     ("docs/sweep.md", "--resume append-runs/"): "needs an interrupted sweep; cli.sweep_resume makes one",
@@ -100,7 +103,7 @@ def fewer(text):
 
 
 def smaller(code):
-    """The same with fewer rows, in less time."""
+    """Returns the same commands with fewer rows and less time."""
     code = re.sub(r"(append \d+ )(\d+[kMG]?)(?= |$)",
                   lambda m: m[0] if int(m[2].rstrip("kMG")) in PORTS.values() else m[1] + fewer(m[2]), code,
                   flags=re.M)
@@ -132,6 +135,7 @@ class Runner(harness.Case):
             lua = [one.text for one in blocks(block.page) if one.language == "lua"]
             (self.place / block.words[2]).write_text(lua[int(block.words[1])], encoding="utf-8")
         code = smaller(block.code).replace("--metrics 9464", f"--metrics {free_port()}")
+        code = code.replace("--live 8080", f"--live {free_port()}")
         if server:
             usual = PORTS[server]
             code = re.sub(rf"\b(localhost|127\.0\.0\.1):{usual}\b", f"127.0.0.1:{port}", code)

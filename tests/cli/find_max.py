@@ -41,7 +41,8 @@ class Searching:
         """Checks the files of a search; `more` are files that other searches do not have."""
         search = Search(folder)
         self.assertEqual({path.name for path in search.folder.iterdir()} - {"append.db"},
-                         {*Search.FILES, *more})
+                         {*Search.FILES, *more,
+                          *(["operations_intervals.csv"] if search.json["plan"]["workload"] else [])})
         self.assertEqual(search.json["outcome"]["exit_code"], ended.code)
         self.check_ledgers(search)
         self.assertTrue(search.json["sessions"]["balances"] and search.json["rows"]["balances"])

@@ -6,6 +6,7 @@ built with sanitizers), APPEND_TEST_POSTGRESQL and APPEND_TEST_MARIADB, also wit
 _PASSWORD_URL (see scripts/test.sh).
 """
 
+import collections
 import csv
 import json
 import os
@@ -170,7 +171,7 @@ class Case(unittest.TestCase):
         self.assertRegex(ended.reason, pattern)
         self.assertEqual(ended.out, "", ended)
         if code == 2:
-            # on a busy machine append may also say what it waits for
+            # on a busy machine, append may also say what it waits for
             lines = [line for line in ended.err.splitlines() if not re.fullmatch(r"waiting for .* \.\.\.", line)]
             self.assertEqual(len(lines), 1, ended)
         if "cwd" not in options:
@@ -185,7 +186,7 @@ class Case(unittest.TestCase):
         return self.folder / f"run-{self.outs}"
 
     def run_append(self, *arguments, code=0, **options):
-        """Does a run and checks its files. Returns (Ended, Run)."""
+        """Performs a run and checks its files. Returns (Ended, Run)."""
         out = self.out()
         ended = self.append(*arguments, "--out", out, code=code, **options)
         return ended, self.check_run(out, ended.code)
@@ -203,7 +204,42 @@ class Case(unittest.TestCase):
         self.check_ledgers(run)
         self.check_tables(run)
         self.check_times(run)
+        self.check_log(run)
         return run
+
+    def check_log(self, run):
+        """The log of transactions has the rows that run.json counts. If it has all transactions, they
+        add up to the ledgers, and their latencies to the histograms."""
+        log = run.json["transaction_log"]
+        if log is None:
+            self.assertFalse((run.folder / "transactions.csv").exists())
+            return
+        rows = run.table("transactions.csv")
+        self.assertEqual(len(rows), log["rows"])
+        self.assertEqual(len({(row["session"], row["turn"], row["transaction"]) for row in rows}), len(rows))
+        if log["share"] < 1 or log["rows_missing"] > 0:
+            return
+        outcomes = collections.Counter((row["transaction"] if run.json["workload"] is None else "", row["outcome"])
+                                       for row in rows)
+        counters, histograms = run.json["counters"], run.json["histograms"]
+        if run.json["workload"] is None:
+            expected = {"append": counters["appends"] + counters["appends_lost"],
+                        "read": counters["reads"] + counters["reads_failed"]}
+            for name, count in expected.items():
+                self.assertEqual(sum(n for (kind, _), n in outcomes.items() if kind == name), count, name)
+            self.assertEqual(outcomes["read", "answered"], counters["reads"])
+            timed = {"append": "acknowledged", "read": "answered"}
+        else:
+            ledger = run.json["transactions"]
+            expected = {name: ledger[name] or 0 for name in (
+                "committed", "rolled_back", "failed", "in_doubt", "unfinished", "skipped")}
+            self.assertEqual({name: outcomes["", name] for name in expected}, expected)
+            self.assertEqual(len(rows), sum(expected.values()))
+            self.assertEqual(sum(int(row["tries"]) for row in rows), ledger["tries"])
+            timed = {"transaction": "committed"}
+        for name, outcome in timed.items():
+            self.assertEqual(sum(int(row["latency_ns"]) for row in rows if row["outcome"] == outcome),
+                             histograms[name]["sum_ns"], name)
 
     def check_times(self, run):
         """The parts of a run add up to its whole time."""
@@ -294,7 +330,7 @@ class Case(unittest.TestCase):
 
 
 class Link:
-    """A TCP link to a server on this machine. cut() silently kills the present connections: they pass
+    """A TCP link to a server on this machine. cut() silently kills the connections that are open: they pass
     no more data and stay open. A request that contains the bytes `swallowed` does the same to its
     connection."""
 
@@ -462,6 +498,7 @@ class PrivateServer:
 
     NAME = "postgresql"
     SUPERUSER = "postgres"
+    ENVIRONMENT = {}  # for the script that starts it
 
     def __init__(self, case, prefix=(), is_on_disk=False, **settings):
         add_cleanup = case.addClassCleanup if isinstance(case, type) else case.addCleanup
@@ -473,14 +510,15 @@ class PrivateServer:
         self.script = str(ROOT / "scripts" / f"{self.NAME}.sh")
         subprocess.run([*prefix, self.script, "start", self.folder,
                         *(f"{name}={value}" for name, value in settings.items())],
-                       check=True, timeout=120, stdin=subprocess.DEVNULL)
+                       check=True, timeout=120, stdin=subprocess.DEVNULL,
+                       env={**os.environ, **self.ENVIRONMENT})
         port = (self.home / "port").read_text().strip()
         self.url = f"{self.NAME}://append@127.0.0.1:{port}/append"
         self.superuser_url = f"{self.NAME}://{self.SUPERUSER}@127.0.0.1:{port}/append"
 
     def run_script(self, command, *arguments):
         subprocess.run([self.script, command, self.folder, *arguments], check=True, timeout=120,
-                       stdin=subprocess.DEVNULL)
+                       stdin=subprocess.DEVNULL, env={**os.environ, **self.ENVIRONMENT})
 
     def stop(self, mode="immediate"):
         self.run_script("stop", mode)
@@ -492,6 +530,12 @@ class PrivateServer:
     def restart(self):
         """Restarts the stopped or killed server on the same port; returns when it is up."""
         self.run_script("restart")
+
+
+class PrivatePostgresql18(PrivateServer):
+    """A server of PostgreSQL 18 (scripts/postgresql_18.sh)."""
+
+    ENVIRONMENT = {"APPEND_POSTGRESQL_BIN": os.environ.get("APPEND_TEST_POSTGRESQL_18", "")}
 
 
 class PrivateMariadb(PrivateServer):

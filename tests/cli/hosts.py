@@ -57,7 +57,7 @@ class HostsCase(harness.Case):
         self.assertIsNone(process.poll(), "the run ended too early")
 
     def run_with_outages(self, *options):
-        """Does a run in which first one host is down for a while, then the other. Returns the Run."""
+        """Performs a run in which first one host is down for a while, then the other. Returns the Run."""
         one, two = self.servers(2)
         a, b = self.place(one), self.place(two)
         out = self.out()

@@ -38,6 +38,22 @@ class Traced(harness.Case):
         end = round(run.json["times"]["append_s"] * 1e9)
         return [row for row in rows if 0 <= row["time_ns"] <= end]
 
+    def check_postgresql(self, server):
+        """Compares the trace of a run with the server's own counts. Returns the rows of io.csv."""
+        out = self.folder / "run"
+        ended = self.append("4", "2000", server.url, "--batch", "1", "--read", "none",
+                            "--recreate", "--io-trace", "--out", out)
+        run = harness.Run(out)
+        rows = self.rows(run)
+        self.assert_sums(run, rows)
+        counts = {entry["name"]: entry for entry in run.json["io_trace"]["server"]}
+        self.assertEqual(set(counts), {"wal_write", "wal_sync"})
+        for entry in counts.values():
+            self.assertGreater(entry["counted"], 500)
+            self.assertEqual(entry["traced"], entry["counted"], entry)
+        self.assertRegex(ended.out, r"wal_sync:\s+server\s+([\d,]+),\s+traced\s+\1")
+        return rows
+
     def assert_sums(self, run, rows):
         """The sums in run.json match the rows of io.csv during the work."""
         trace = run.json["io_trace"]

@@ -126,7 +126,7 @@ class Others:
         self.sql(self.CREATE.format("log1"))
         told = r"append did not make table 'log1' \(0 rows; columns id, msg\) and leaves it as it is: "
         self.refused_prepare(*script, pattern=told + r"\S*others\.lua declares 100 rows; --recreate=log1 makes "
-                             "it again, append cleanup --drop=log1 drops it$")
+                             "the table again, 'append cleanup --drop=log1' drops it$")
         self.refused_run(*script, pattern=told)
         self.assertRegex(self.append("cleanup", self.url, *script, code=2).reason,
                          told + "--drop=log1 drops it")
@@ -277,16 +277,16 @@ class Prepare(Others):
         self.sql("delete from sbtest2 where id = 11000")
         # the load was complete: the rows are now the result of runs, or a user's work
         for refuse in (self.refused_run, self.refused_prepare):
-            refuse(*OLTP, pattern="table 'sbtest2' has 11,999 rows, but oltp declares 12,000: append "
-                   "cleanup drops it, --recreate replaces it")
+            refuse(*OLTP, pattern="table 'sbtest2' has 11,999 rows, but oltp declares 12,000: 'append "
+                   "cleanup' drops it, --recreate replaces it")
             self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 11999])
         self.run_script(*OLTP, "--recreate")
         self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 12000])
         self.run_script(*OLTP)
         more = (*OLTP[:3], "tables=2,table_size=11000")
         for refuse in (self.refused_run, self.refused_prepare):
-            refuse(*more, pattern="'sbtest1' has 12,000 rows, but oltp declares 11,000: append "
-                   "cleanup drops it, --recreate replaces it")
+            refuse(*more, pattern="'sbtest1' has 12,000 rows, but oltp declares 11,000: 'append "
+                   "cleanup' drops it, --recreate replaces it")
         self.run_script(*more, "--recreate")
         self.assertEqual(self.counts("sbtest1", "sbtest2"), [11000, 11000])
 
@@ -295,7 +295,7 @@ class Prepare(Others):
                  ("(id int primary key, k int, c char(120), pad char(60), more int)",
                   "has a column 'more', which oltp does not declare"),
                  ("(id int primary key, k char(9), c char(120), pad char(60))",
-                  r"column 'k' of table 'sbtest2' is .*char.*, which is not what oltp declares"))
+                  r"column 'k' of table 'sbtest2' is .*char.*, but oltp declares another type"))
         for columns, pattern in cases:
             self.sql(f"create table sbtest2 {columns}")
             for refuse in (self.refused_run, self.refused_prepare):
@@ -317,7 +317,7 @@ class Prepare(Others):
         self.interrupted(*script)
         there = self.counts("slow")
         self.refused_prepare(*script, "--set", "rows=70000", pattern="'slow' has [\\d,]+ rows, .* declares "
-                             "70,000: append cleanup drops it, --recreate replaces it")
+                             "70,000: 'append cleanup' drops it, --recreate replaces it")
         self.assertEqual(self.counts("slow"), there)
         self.prepare(*script, "--recreate", "--set", "rows=100")
         self.assertEqual(self.counts("slow"), [100])
@@ -350,8 +350,8 @@ class Prepare(Others):
         there = int(told.group(1).replace(",", ""))
         self.assertGreater(there, 0)
         self.assertEqual(self.counts("slow"), [there])
-        self.refused_run(*script, pattern=f"'slow' has {there:,} rows, .* declares 60,000: append "
-                         "prepare loads the missing rows")
+        self.refused_run(*script, pattern=f"'slow' has {there:,} rows, .* declares 60,000: 'append "
+                         "prepare' loads the missing rows")
         if there > CHUNK:
             self.sql("delete from slow where id between 14000 and 14009")
         ended = self.prepare(*script)

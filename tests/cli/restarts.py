@@ -21,7 +21,8 @@ class Restarts(harness.Case):
         seconds = seconds or KILLS * SECONDS_A_KILL + 10
         process = self.start(sessions, server.url, "--duration", seconds, "--batch", "20",
                              "--rate", rate // harness.SLOW, "--read", "none", "--on-drop",
-                             "reconnect:1000", "--verify", "rows", "--out", self.out_folder, *options)
+                             "reconnect:1000", "--verify", "rows", "--log-transactions", "--out",
+                             self.out_folder, *options)
         return process
 
     def acknowledged(self):

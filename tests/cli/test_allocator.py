@@ -12,7 +12,7 @@ EXIT_CODES = {0, 1, 2, 3, 4, 70}
 
 
 def run_with_failure(number, arguments, folder, fails_on=False):
-    """Does a run in which allocation `number` fails. Returns (was it reached, process, run folder)."""
+    """Performs a run in which allocation `number` fails. Returns (was it reached, process, run folder)."""
     log = os.path.join(folder, f"log-{number}")
     out = os.path.join(folder, f"out-{number}")
     environment = dict(os.environ, LD_PRELOAD=PRELOAD, FAIL_AT=str(number), FAIL_LOG=log)

@@ -312,7 +312,7 @@ transaction("t", function() end, {autocommit = true})"""
         path = self.folder / "t.sql"
         path.write_text("create table t (a int)")
         self.refused(1, 1, self.url, "--table", "t", "--schema-file", path, code=2,
-                     pattern=r"ArangoDB has no SQL: statements are METHOD PATH \[JSON\]")
+                     pattern=r"is not a statement: ArangoDB has no SQL; write METHOD PATH \[JSON\]")
         path.write_text('POST /_api/collection {"name": "t", "numberOfShards": 2}\n'
                         'POST /_api/index?collection=t {"type": "persistent", "fields": ["a"]}\n')
         self.refused(1, 1, self.url + "?shards=5", "--table", "t", "--schema-file", path, code=2,

@@ -9,6 +9,8 @@ import urllib.request
 
 import databases
 import harness
+import kernel_waits
+import waits
 from prepare import TRIGGERS, Others
 
 
@@ -89,7 +91,7 @@ class Runs(databases.Users, Clickhouse):
         with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeter) as other:
             threading.Thread(target=other.serve_forever, daemon=True).start()
             self.refused(1, 10, f"clickhouse://127.0.0.1:{other.server_address[1]}", code=4,
-                         pattern="gives no version as ClickHouse does")
+                         pattern="did not report a version as ClickHouse does")
             other.shutdown()
         self.run_append(1, 10, self.url + "?max_insert_block_size=1000")
 
@@ -144,7 +146,7 @@ class Statements(databases.Workloads, Clickhouse):
              (("oltp", "--set", "mode=point_select"),
               r"oltp:\d+: dataset 'sbtest1': ClickHouse has no secondary indexes"),
              (("mass-insert",),
-              r"mass-insert:\d+: dataset 'test': clickhouse has no type for column 'NO': it does not"),
+              r"mass-insert:\d+: dataset 'test': clickhouse has no type for column 'NO': it cannot"),
              (("own.lua",), r"own\.lua:1: statement 's': ClickHouse drops a temporary table"))
 
     def test_select_insert(self):
@@ -184,6 +186,61 @@ class Statements(databases.Workloads, Clickhouse):
         """A backslash escapes in a quoted name: rows would go to another table."""
         ended = self.append(1, 10, self.url, "--table", "back\\s", code=2)
         self.assertIn("clickhouse does not allow '\\' in names", ended.reason)
+
+
+class Kernel(kernel_waits.KernelWaits, Clickhouse):
+    pass
+
+
+class Waits(waits.Checked, Clickhouse):
+    """--waits: polls see which sessions are in a query, and the query log says what its time was spent on."""
+
+    def test_delayed_inserts(self):
+        """The more parts, the longer the server delays an insert. It counts all delays, and append measures
+        the inserts: their quotient is the share."""
+        engine = ("MergeTree() ORDER BY n3 SETTINGS parts_to_delay_insert = 1, parts_to_throw_insert = 300,"
+                  " max_delay_to_insert = 1")
+        self.run_append(1, 10, self.url, "--engine", engine)
+        self.sql("system stop merges")
+        self.addCleanup(self.sql, "system start merges")
+        # 170 parts: the next insert is delayed for 50 ms
+        self.run_append(1, 170, self.url, "--batch", 1, "--read", "none")
+        _, run = self.run_append(1, self.url + "?log_queries=1", "--duration", "15s", "--batch", 10,
+                                 "--read", "none", "--waits")
+        found = self.check_waits(run)
+        growth = {count["name"]: count["growth"] for count in found["counters"]}
+        inserts_s = run.json["histograms"]["append"]["sum_ns"] / 1e9
+        share = self.shares(run, "append")["other"]
+        delayed = re.search(r"DelayedInserts (\d+) %", share["events"])
+        expected = growth["system.events.DelayedInsertsMilliseconds"] / 1000 / inserts_s
+        self.assertGreater(expected, 0.4)
+        self.assertAlmostEqual(int(delayed[1]), 100 * expected, delta=5)
+        self.assertEqual((found["polls_failed"], found["missing"]), (0, None))
+
+    def test_statements(self):
+        """A sleep is in no counter, and each statement has the times of its own queries."""
+        script = self.folder / "two.lua"
+        script.write_text("""
+local nap = statement("nap", "select sleep(0.1)")
+local count = statement("count", "select count(*) from (select number from numbers(2000000)"
+    .. " where cityHash64(number) % 7 = 0)")
+transaction("round", function() nap:run() count:run() end, {autocommit = true})
+""")
+        _, run = self.run_append(2, self.url + "?log_queries=1", "--workload", script, "--duration", "8s", "--waits")
+        self.check_waits(run)
+        nap, count = self.shares(run, "statement.nap"), self.shares(run, "statement.count")
+        self.assertGreater(nap["other"]["share_percent"], 80)
+        self.assertIn("in no counter", nap["other"]["events"])
+        self.assertGreater(count["cpu"]["share_percent"], 3 * nap.get("cpu", {"share_percent": 0})["share_percent"])
+        self.assertRegex(count["cpu"]["events"], r"UserTime \d+ %")
+
+    def test_without_the_log(self):
+        """Without the query log the time in queries keeps its name, and the report says what is missing."""
+        ended, run = self.run_append(2, self.url + "?log_queries=0", "--duration", "3s", "--waits")
+        self.check_waits(run)
+        self.assertIn("the setting log_queries", run.json["waits"]["missing"])
+        self.assertRegex(self.shares(run, "append")["other"]["events"], r"^query \d+ %$")
+        self.assertIn("the time in queries is not divided", " ".join(ended.out.split()))
 
 
 class Pushback(Clickhouse):

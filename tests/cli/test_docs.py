@@ -8,7 +8,7 @@ import docs
 import harness
 
 
-COMMAND = r"(?:\./)?append (?:\d|check|cleanup|compare|find-max|help|prepare|report|sweep|--)"
+COMMAND = r"(?:\./)?append (?:\d|certify|check|cleanup|compare|find-max|help|prepare|report|sweep|--)"
 
 
 class Pages(docs.Runner):
@@ -57,7 +57,7 @@ class Pages(docs.Runner):
         self.assertEqual(unused, set())
 
     def test_no_command_is_outside_of_a_block(self):
-        """README's two commands apart: one installs packages, the other is what runs this test."""
+        """Except two in README.md: one installs packages, the other runs this test."""
         for page in docs.PAGES:
             text = page.read_text(encoding="utf-8")
             for block in docs.blocks(page):

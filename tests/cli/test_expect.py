@@ -114,7 +114,7 @@ class Expect(harness.Case):
                 ("verdict==1", "verdict is VALID, DEGRADED or INVALID"),
                 ("verdict==GOOD", "wrong value: verdict is VALID, DEGRADED or INVALID"),
                 ("throughput==VALID", "throughput is a number of rows/s"),
-                ("exit_code==0", "depends on the expectations"),
+                ("exit_code==0", "depends on the bounds"),
                 ("lost==0,", "empty"),
                 ("", "empty")):
             with self.subTest(text=text):

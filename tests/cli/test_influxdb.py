@@ -60,7 +60,7 @@ class Appends(databases.EveryRow, InfluxdbCase):
         self.append(1, 10, self.url, "--verify", "rows", "--seed", 3)
         self.append(1, 10, self.url, "--verify", "rows", "--seed", 4)
         self.refused(1, 10, self.url, "--verify", "rows", "--seed", 3, code=2,
-                     pattern="has rows of --seed 3 already")
+                     pattern="already has rows with the run tag of --seed 3")
         self.append(1, 10, self.url, "--verify", "rows", "--seed", 3, "--recreate=syslog_table")
         self.assertEqual(self.count(), 10)
 
@@ -221,7 +221,7 @@ class Busy(InfluxdbCase):
 
 
 class Faults(databases.Killed, InfluxdbCase):
-    """Has its server for itself."""
+    """Has a server to itself."""
 
 
 class StandIn(HttpStandin):

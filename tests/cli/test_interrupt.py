@@ -163,7 +163,7 @@ class Interrupt(harness.Case):
                 and "\nState:\tS" in status)
 
     def test_at_random_moments(self):
-        """A signal at any moment, also in set-up or while files are written: a run's folder is complete."""
+        """A signal at any moment, even in the set-up or while files are written, leaves a complete folder of the run."""
         dice = random.Random(11)
         for number in range(30 // min(harness.SLOW, 6)):
             signal_number = dice.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))

@@ -21,7 +21,7 @@ LIBRARY_FOLDER = os.environ.get("APPEND_TEST_MACHBASE_LIB", "")
 
 
 class MachbaseCase(harness.Case):
-    """Tests that only find a client library if they name it."""
+    """Tests that find a client library only if they name it."""
 
     def environment(self, **more):
         env = super().environment(**more)
@@ -265,7 +265,7 @@ class Losses(databases.StandinEnds, OnStandin):
     SLOW, SENT, GONE = "delay=count@40+:20", "close", "Client unable to establish connection"
 
     def lose(self, rule, *options, code=1):
-        """Does a run on an existing table in which a step fails. Returns the Run."""
+        """Performs a run on an existing table in which a step fails. Returns the Run."""
         self.stand_in()
         self.append(1, 10, self.url, *self.OPTIONS, "--out", self.out())
         before = self.count()

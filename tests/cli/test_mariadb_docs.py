@@ -8,7 +8,7 @@ QUICK_START = harness.ROOT / "docs" / "quick-start.md"
 
 class Pages(docs.Runner):
     def make_database(self, server):
-        """As the quick start has it, statement by statement."""
+        """Runs the statements of the quick start one by one."""
         administrator = server.superuser_url.replace("/append", "/mysql")
         harness.mariadb(administrator, "drop database if exists append")
         users = harness.mariadb(administrator, "select host from mysql.user where user = 'append'").split()

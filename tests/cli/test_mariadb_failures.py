@@ -24,7 +24,7 @@ class Blocked(harness.Mariadb):
         return locker
 
     def kill_one(self, how, method, code):
-        """Does a run in which the first waiting session is killed. Returns the Run."""
+        """Performs a run in which the first waiting session is killed. Returns the Run."""
         out = self.out()
         process = self.start("10", "100000", self.url, "--rate", "20000", "--read", "none",
                              "--method", method, "--recreate", "--out", out)
@@ -81,7 +81,7 @@ class Limits(harness.Case):
             self.assertEqual(sum(cause["count"] for cause in causes), count, run.causes)
 
     def test_a_server_that_cuts_its_answers(self):
-        """With sql_select_limit append still reads all columns of the table and all rows back."""
+        """With sql_select_limit, append still reads all columns of the table and all rows back."""
         server = harness.PrivateMariadb(self, init_connect="set sql_select_limit=7")
         _, run = self.run_append(2, 400, server.url, "--verify", "rows")
         self.assertEqual(run.json["row_verification"]["present"], 400)

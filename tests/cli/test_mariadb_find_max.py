@@ -1,4 +1,4 @@
-"""find-max on MariaDB, also with a limit that is not a setting of the database."""
+"""find-max on MariaDB, including a limit that is not a setting of the database."""
 
 import harness
 from confine import Confined

@@ -62,7 +62,7 @@ class MariadbLimits(Confined):
         # only root and the same user can see the descriptors
         finding = self.check_limit((harness.BINARY,), 200, server.url, *options, code=4,
                                    first="RLIMIT_NOFILE", limit=("open_files", "server"))
-        self.assertRegex(finding["evidence"], rf"not accepted; {files} of {files} files in use")
+        self.assertRegex(finding["evidence"], rf"accepted no more connections; {files} of {files} files in use")
 
     def test_a_server_that_is_out_of_memory(self):
         """The kernel kills the server when it exceeds the memory of its cgroup."""
@@ -78,7 +78,7 @@ class MariadbLimits(Confined):
         self.assertIn(ended.code, (1, 4), ended)
         finding = self.check_finding(run, ended, "gone", "server")
         self.assertEqual(finding["name"], "OOM kill")
-        self.assertRegex(finding["evidence"], rf"\(pid {pid}\) ended; .* for memory")
+        self.assertRegex(finding["evidence"], rf"\(pid {pid}\) ended; .* because memory ran out")
         self.assertIn(str(cgroup.path), finding["evidence"])
 
 

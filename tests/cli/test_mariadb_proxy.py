@@ -80,7 +80,7 @@ class BadServers(harness.Mariadb):
     """Sessions that get invalid answers are dropped, and their rows are in doubt."""
 
     def appends(self, method, answer):
-        """Does a run in which the third append gets `answer` instead of the server's. Returns (Ended, Run)."""
+        """Performs a run in which the third append gets `answer` instead of the server's. Returns (Ended, Run)."""
         seen = []
 
         def choose(_, command, body):

@@ -4,6 +4,10 @@ import harness
 import workload_values
 
 
+class Parts(workload_values.Parts, harness.Mariadb):
+    SLEEP = "sleep"
+
+
 class Values(workload_values.Values, harness.Mariadb):
     LARGE = '"SELECT seq, repeat(\'x\', 1000) FROM seq_1_to_300000"'
 

@@ -170,7 +170,7 @@ class Pace(harness.Case):
         self.assertGreaterEqual(len(run.table("intervals.csv")), 2)
 
     def test_a_folder_that_is_removed_meanwhile(self):
-        """Every file that the report names exists and is whole, or the report says that it is short."""
+        """Every file that the report names exists and is whole, or the report says that it is incomplete."""
         for removed, why in ((".", "the folder was removed or renamed during the run"),
                              ("samples.csv", "samples.csv: No such file")):
             out = self.out()

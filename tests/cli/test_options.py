@@ -91,7 +91,7 @@ class Files(harness.Case):
     def test_what_a_file_cannot_hold(self):
         for value in ("select 1\nfrom t", " a=1", "a=1 "):
             self.refused(1, 10, "null:", "--read", value, "--print-options", code=2,
-                         pattern="'read' has a line break, or a blank at an end")
+                         pattern="'read' has a line break, or begins or ends with a blank")
         self.refused(1, 10, "sqlite:a.db\nbatch = 3", "--print-options", code=2, pattern="'target' has a line break")
         self.assertIn("sessions = 4\n", self.append("prepare", 4, "null:", "--workload", "oltp", "--print-options").out)
         self.assertNotIn("sessions", self.append("prepare", "--workload", "oltp", "null:", "--print-options").out)
@@ -131,7 +131,7 @@ class Files(harness.Case):
                 ("batch = x\n", "line 1: --batch 'x' is not a whole number from 1"),
                 ("batch 5\n", "line 1: 'batch' has no = after it: write NAME = VALUE"),
                 ("batch\n", "line 1: 'batch' needs a value: write batch = VALUE"),
-                ("include = x\n", "line 1: 'include' takes no =: write include FILE"),
+                ("include = x\n", "line 1: 'include' is written without '=': include FILE"),
                 ("include\n", "line 1: 'include' needs the path of a file"),
                 ("records = x\n", "line 1: RECORDS 'x' is not a whole number"),
                 ("quiet = yes\n", "line 1: 'quiet' takes no value"),

@@ -210,7 +210,7 @@ class Outside(harness.Case):
             self.append(2, 10, target, "--adapter-folder", self.mine)
 
     def test_a_folder_that_is_not_one(self):
-        """A wrong folder is refused also for a built-in adapter."""
+        """A wrong folder is refused even for a built-in adapter."""
         for folder in (self.mine / "missing", self.mine / "csvdir.so"):
             for target in ("null:", "csvdir:data"):
                 self.refused(2, 10, target, "--adapter-folder", folder, code=2,

@@ -107,7 +107,7 @@ class Settings(harness.Postgresql):
                           " ".join(ended.out.split()))
 
     def test_indexes_of_the_load_are_no_change(self):
-        """Indexes are made after the rows are loaded, also for an empty table."""
+        """Indexes are made after the rows are loaded, even for an empty table."""
         script = self.folder / "indexed.lua"
         script.write_text('local n = {"n", "int32", 7}\n'
                           'dataset("filled", 100, {{"id", "int32", row(), key = true}, n}, {index = {"n"}})\n'

@@ -100,6 +100,19 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         _, run = self.run_ranks(2, "4", self.url, "--workload", script, "--transactions", "40")
         self.assertEqual(run.json["transactions"]["committed"], 40)
 
+    def test_a_claim_of_a_script(self):
+        """Rank 0 checks it once."""
+        script = self.folder / "own.lua"
+        script.write_text('dataset("t", 9, {{"a", "int32", row(), key = true}})\n'
+                          'local one = statement("one", "select 1")\n'
+                          'transaction("ask", function() one:run() end, {autocommit = true})\n'
+                          'invariant("holds", "select a from t where a > 9")\n'
+                          'invariant("is broken", "select a from t where a > 7 order by a")\n')
+        ended, run = self.run_ranks(3, "6", self.url, "--workload", script, "--transactions", "60", code=1)
+        self.assertEqual([(entry["claim"], entry["rows"], entry["first"]) for entry in run.json["invariants"]],
+                         [("holds", 0, None), ("is broken", 2, "8")])
+        self.assertIn("1 of 2 invariants is broken: is broken (2 rows)", ended.reason)
+
     def test_find_max(self):
         """All ranks hit the server's limit, which is one finding."""
         server = harness.PrivateServer(self, max_connections=40)

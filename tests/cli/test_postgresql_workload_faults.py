@@ -15,6 +15,16 @@ transaction("add", function()
 end, {isolation = "serializable", tries = 0})
 """
 
+# The first claim holds, the second one is broken by two rows.
+CLAIMS = """
+dataset("one", 3, {{"id", "int32", row(), key = true}})
+local get = statement("get", "SELECT id FROM one WHERE id = 1")
+transaction("look", function() get:run() end)
+invariant("no id is 4", "SELECT id FROM one WHERE id = 4 /* first */")
+invariant("ids are below 2", "SELECT id FROM one WHERE id >= 2 ORDER BY id /* second */")
+invariant("no id is 5", "SELECT id FROM one WHERE id = 5 /* third */")
+"""
+
 
 class Faults(workload_faults.Faults, harness.Postgresql):
     LIMIT = 'default = "SET lock_timeout = 1000"'
@@ -51,6 +61,27 @@ class Faults(workload_faults.Faults, harness.Postgresql):
         self.assertEqual(ledger["committed"], 60)
         self.assertGreater(ledger["retries_serialization"], 0, ledger)
         self.assertEqual(self.number("select n from one"), 60)
+
+    def claims(self, run):
+        return [(entry["state"], entry["rows"]) for entry in run.json["invariants"]]
+
+    def test_the_connection_is_lost_while_claims_are_checked(self):
+        """What is not checked is not taken as held. The first time a query is only prepared."""
+        url = self.without_answer(b"/* third */", 2, False)
+        ended, run = self.run_script(2, url, self.script(CLAIMS), "--transactions", 10, code=1)
+        self.assertEqual(self.claims(run), [("done", 0), ("done", 2), ("failed", None)])
+        self.assertIn("1 of 3 invariants is broken: ids are below 2 (2 rows)", ended.reason)
+        self.assertIn("NOT CHECKED: no id is 5", ended.out)
+        url = self.without_answer(b"/* first */", 2, False)
+        ended, run = self.run_script(2, url, self.script(CLAIMS), "--transactions", 10, code=1)
+        self.assertEqual(self.claims(run), [("failed", None)] * 3)
+        self.assertIn("3 of 3 invariants could not be checked: ", ended.reason)
+
+    def test_claims_at_two_hosts_that_are_one_database(self):
+        """The script changes nothing that would show that they are one: no row is counted twice."""
+        url = self.url.replace("@127.0.0.1", f"@localhost:{self.url.split(':')[2].split('/')[0]},127.0.0.1")
+        _, run = self.run_script(2, url, self.script(CLAIMS), "--transactions", 10, code=1)
+        self.assertEqual(self.claims(run), [("done", 0), ("done", 2), ("done", 0)])
 
 
 class Restarts(workload_faults.Restarts):

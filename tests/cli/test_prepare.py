@@ -49,6 +49,17 @@ class Sqlite(Prepare, harness.Case):
         shutil.copy(self.path, copy)
         self.refused("cleanup", f"sqlite:{copy}", *script, code=2, pattern="append did not make table 'log1'")
 
+    def test_indexes_by_dialect(self):
+        text = ('dataset("t", 10, {{"k", "int32", row(), key = true}, {"a", "int32", row()}}, {index = %s})\n'
+                'local get = statement("get", "SELECT 1")\ntransaction("x", function() get:run() end)\n')
+        for index, expected in (('{"a", sqlite = {"a, k"}}', {"t_a_k"}), ('{"a", sqlite = {}}', set()),
+                                ('{"a", mariadb = {"k"}}', {"t_a"}), ('{mariadb = {"a"}}', set())):
+            with self.subTest(index):
+                script = ("--workload", self.script(text % index, "t.lua"))
+                self.prepare(*script)
+                self.assertEqual({name for name in self.indexes() if name.startswith("t_")}, expected)
+                self.append("cleanup", self.url, *script)
+
     def test_file_that_is_not_there(self):
         path = self.folder / "no.db"
         ended = self.append("cleanup", f"sqlite:{path}", *OLTP)

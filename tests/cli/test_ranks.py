@@ -42,6 +42,33 @@ class Null(Ranks, Searching):
                           for row in run.table("ranks.csv")],
                          [{"machine": rank["machine"]} for rank in run.json["ranks"]])
 
+    def test_metrics_of_a_script(self):
+        """Each rank takes other numbers from the counter; all of them take 0 to 299."""
+        script = self.folder / "numbers.lua"
+        script.write_text("""
+            local size, seen, latest = trend("size"), count("seen"), gauge("latest")
+            local number = counter("number", 0)
+            transaction("add", function()
+                local n = number:next()
+                size:add(n / 3)
+                seen:add(2)
+                latest:add(n)
+            end)
+        """)
+        ended, run = self.run_ranks(3, "6", "null:", "--workload", str(script), "--transactions", "300",
+                                    "--expect", "seen==600, size.count==300, size.max<100")
+        self.assertIn("all 3 met", ended.out)
+        rows = {row["metric"]: row for row in run.table("metrics.csv")}
+        self.assertEqual(rows["seen"]["count"], "600")
+        self.assertEqual((rows["size"]["count"], rows["size"]["min"]), ("300", "0"))
+        self.assertAlmostEqual(float(rows["size"]["mean"]), 299 / 6)
+        self.assertEqual(rows["latest"]["min"], "0")
+        self.assertEqual(rows["latest"]["max"], "299")
+        self.assertIn(int(rows["latest"]["last"]), range(300))
+        for percent, name in ((50, "p50"), (99, "p99")):
+            exact = (3 * percent - 1) / 3
+            self.assertTrue(exact <= float(rows["size"][name]) <= exact * (1 + 1 / 64) + 1e-9, rows["size"])
+
     def test_a_signal_when_most_have_nothing_to_do(self):
         """Rank 0 ends by itself; a rank without a session is notified before its result is requested."""
         out = self.out()
@@ -113,6 +140,10 @@ class Null(Ranks, Searching):
                 (r"sqlite runs inside this program", "4", "400"),
                 (r"--metrics and --metrics-file work in a single process only", "4", "400", "null:",
                  "--metrics-file", "m.prom"),
+                (r"--live and --control work in a single process only", "4", "400", "null:", "--live", "8080"),
+                (r"--live and --control work in a single process only", "4", "400", "null:", "--control"),
+                (r"--log-transactions does not work with several ranks: ", "4", "400", "null:",
+                 "--log-transactions"),
                 (r"--weights '2,1' is not a whole number up to \S+ for each of the 3 ranks", "4",
                  "400", "null:", "--weights", "2,1"),
                 (r"--weights '2,1,1,1' is not", "4", "400", "null:", "--weights", "2,1,1,1"),
@@ -131,7 +162,7 @@ class Null(Ranks, Searching):
         ended = self.end_ranks(self.start(
             *self.MPIRUN, "-n", 1, harness.BINARY, 2, 200, "null:", "--out", out, ":", "-n", 1, harness.BINARY,
             2, 999, "null:", "--out", out, program="mpirun"), 2)
-        self.assertRegex(ended.err, r"append: rank 1 on machine \S+ was started with other options than rank 0 on "
+        self.assertRegex(ended.err, r"append: rank 1 on machine \S+ was started with different options from rank 0 on "
                          r"\S+: start all ranks with the same command line")
         self.assertFalse(out.exists())
 

@@ -23,7 +23,7 @@ class Sqlite(harness.Case):
         self.assertLessEqual(most - least, 1, "quotas are even")
 
     def test_the_words_run_and_records(self):
-        """A number after SESSIONS is RECORDS, also with a duration; without a target the run uses SQLite."""
+        """A number after SESSIONS is RECORDS, even with a duration; without a target the run uses SQLite."""
         _, run = self.run_append("run", "5", "1000", "--duration", "1h")
         self.assertEqual((run.json["plan"]["adapter"], run.rows["acknowledged"]), ("sqlite", 1000))
 

@@ -252,7 +252,7 @@ class Variants(harness.Case, Sweeping):
                      r"^append: table 'test' already exists: add --recreate to drop it "
                      r"before each run$")
         self.refused("sweep", *size, *self.KINDS, "--keep-rows", code=2, pattern=
-                     "mass-insert has other tables with table=compressed than with table=norm")
+                     "mass-insert declares different tables with table=compressed and with table=norm")
         self.refused("sweep", *size, *self.KINDS[:2], "--vary", "batch=10,20", code=2,
                      pattern="before each run, or add --keep-rows to append to it")
         _, sweep = self.sweep(*size, *self.KINDS[:2], "--vary", "batch=10,20", "--keep-rows")
@@ -304,7 +304,7 @@ transaction("look", function() get:run(other) end)
         for vary in ("rows=5,6", "type=int32,int64", "type=text,json", "required=false,true",
                      "index=a,b", "options=STRICT,x"):
             with self.subTest(vary=vary):
-                self.refused("sweep", *size, "--vary", vary, code=2, pattern="has other tables with")
+                self.refused("sweep", *size, "--vary", vary, code=2, pattern="declares different tables with")
         self.assertIn("2 of 2 done", self.append("sweep", *size, "--vary", "other=1,2").out)
 
     def test_what_is_wrong(self):
@@ -320,7 +320,7 @@ transaction("look", function() get:run(other) end)
                 ((*self.INSERT[:2], "--vary", "=1"), "--vary '=1' is not NAME=A,B,..."),
                 ((*self.INSERT[:2], "--vary", "table=normal,"), "'table=normal,' is not NAME=A,B"),
                 ((*self.INSERT[:2], "--vary", "table=a/b"), "'table=a/b' is not NAME=A,B,..."),
-                ((*self.INSERT[:2], "--vary", "batch=1,1"), "batch=1 and batch=1 give mass-insert the same parameters"),
+                ((*self.INSERT[:2], "--vary", "batch=1,1"), "runs batch=1 and batch=1 of mass-insert would have the same parameters"),
                 ((*self.INSERT, "--vary", "batch=1,2"), "give a parameter only once"),
                 ((*self.INSERT, "--vary", "batch=1"), "give a parameter only once"),
                 ((*self.INSERT[:2], "--vary", "table=normal", "--vary", "table=compressed"),

@@ -90,7 +90,7 @@ class Interrupted(harness.Case, Sweeping):
         self.assertEqual(harness.Run(out / "1x1000000").json["outcome"]["exit_code"], 130)
 
     def test_a_second_signal(self):
-        """A signal ends the sweep and its run at once, also when the run does not answer."""
+        """A signal ends the sweep and its run at once, even when the run does not answer."""
         out = self.out()
         process = self.start("sweep", *SLOW, "--out", out)
         self.wait_for_rows(process, out / NAMES[0])
@@ -196,7 +196,7 @@ class Resumed(harness.Case, Sweeping):
                 (["--sessions", "1"], r"--sessions=1 differs from .* \(--sessions=1,2\)"),
                 (["--recreate"], r"--recreate differs from .* \(not given\)"),
                 (["--out", "x"], "--out contradicts --resume"),
-                (["sqlite:x.db"], "started on null, not on sqlite")):
+                (["sqlite:x.db"], "started on null, but TARGET is sqlite")):
             with self.subTest(arguments=arguments):
                 self.refused("sweep", "--resume", sweep.folder, *arguments, code=2,
                              pattern=pattern)

@@ -90,7 +90,7 @@ class Usage(harness.Case):
     def test_workloads(self):
         script = self.folder / "mine.lua"
         wrong = [(["--set", "a=1"], r"--set needs --workload"),
-                 (["--workload", "otlp"], r"'otlp'.*mean oltp.*tpcb, ycsb"),
+                 (["--workload", "otlp"], r"'otlp'.*mean oltp.*tpcb, tpcc, ycsb"),
                  (["--workload", "."], r"'\.'"),
                  (["--workload", "./"], r"'\./' is a folder: name a Lua file"),
                  (["--workload", "/dev/null"], r"'/dev/null' is not a regular file: name a Lua file"),

@@ -31,7 +31,7 @@ class Page(workload_docs.Runs, harness.Case):
             with self.subTest(name):
                 text = self.append("help", name).out
                 names = re.findall(r"^  (\w+)=", text, re.M)
-                plan = self.append(1, "null:", "--workload", name, "--transactions", 1,
+                plan = self.append(20, "null:", "--workload", name, "--transactions", 20,
                                    "--plan").out
                 self.assertEqual(names, re.findall(r"^  (\w+)=", plan, re.M))
                 self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
@@ -65,7 +65,7 @@ class Page(workload_docs.Runs, harness.Case):
         parts = {"sysbench": "oltp", "pgbench": "tpcb", "YCSB": "ycsb"}
         for part, workload in parts.items():
             chapter = ours[ours.index(f"### {part}\n"):].split("\n### ")[0]
-            plan = self.append(1, "null:", "--workload", workload, "--transactions", 1,
+            plan = self.append(20, "null:", "--workload", workload, "--transactions", 20,
                                "--plan").out
             known = set(re.findall(r"^  (\w+)=", plan, re.M))
             named = set()

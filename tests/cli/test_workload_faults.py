@@ -225,7 +225,7 @@ class Wrong(workload_faults.Case):
                         "transaction('x', function() log:append(200) think(0.01) end, {autocommit = true})\n")
                     out = self.out()
                     process = self.start(2, self.url(), "--workload", script, "--duration",
-                                         stop or "10m", "--recreate", "--out", out)
+                                         stop or "10m", "--recreate", "--log-transactions", "--out", out)
                     if stop is None:
                         stat = pathlib.Path(f"/proc/{process.pid}/stat")
                         harness.wait_until((out / "samples.csv").exists, "the run")

@@ -29,9 +29,9 @@ class WorkloadReports(harness.Case):
         self.script = self.folder / "mine.lua"
         self.script.write_text(SCRIPT)
 
-    def begin_run(self, name, *options, code=0):
+    def begin_run(self, name, *options, code=0, sessions="1"):
         out = self.folder / name
-        ended = self.append("1", f"sqlite:{self.folder}/db", "--workload", str(self.script), "--quiet",
+        ended = self.append(sessions, f"sqlite:{self.folder}/db", "--workload", str(self.script), "--quiet",
                                 "--out", str(out), *options, code=code)
         return out, ended
 
@@ -55,6 +55,72 @@ class WorkloadReports(harness.Case):
         for text in ("<h3>Statements</h3>", "<h3>Verified tables</h3>", "<h4>Workload</h4>",
                      '<th scope="row">note</th>'):
             self.assertIn(text, page)
+
+    def test_figures_by_the_second(self):
+        """operations_intervals.csv adds up to operations.csv; the page has charts of each transaction, of
+        retries and of failed checks."""
+        self.script.write_text("""
+            local t = dataset("t", 10, {{"k", "int32", row(1), key = true}, {"n", "int32", uniform(0, 0)}})
+            local find = statement("find", "SELECT n FROM t WHERE k = ?", {"int32"})
+            local add = statement("add", "UPDATE t SET n = n + 1 WHERE k = ?", {"int32"})
+            local key, n = uniform(1, 10), 0
+            transaction("move", function() local k = key() find:run(k) add:run(k) end, {tries = 0})
+            transaction("look", function() n = n + 1 check(n % 2 == 1, "even") find:run(key) end)
+            """)
+        out, ended = self.begin_run("one", "--duration", "2500ms", "--report", sessions="4")
+        rows, totals = table_of(out / "operations_intervals.csv"), table_of(out / "operations.csv")
+        names = [row["operation"] for row in totals]
+        intervals = table_of(out / "intervals.csv")
+        self.assertGreaterEqual(len(intervals), 3)
+        self.assertEqual([(row["start_s"], row["end_s"], row["operation"]) for row in rows],
+                         [(interval["start_s"], interval["end_s"], name) for interval in intervals for name in names])
+        for total in totals:
+            own = [row for row in rows if row["operation"] == total["operation"]]
+            is_transaction = total["kind"] == "transaction"
+            self.assertEqual({row["kind"] for row in own}, {total["kind"]})
+            self.assertEqual(sum(int(row["count"]) for row in own),
+                             int(total["committed" if is_transaction else "answered"]), total["operation"])
+            self.assertEqual(sum(int(row["errors"]) for row in own),
+                             sum(int(total[name]) for name in
+                                 (("failed", "in_doubt") if is_transaction else ("refused", "unanswered"))))
+            self.assertEqual(max(float(row["max_ms"] or 0) for row in own), float(total["max_ms"]))
+            if is_transaction:
+                self.assertEqual(sum(int(row["retries"]) for row in own),
+                                 sum(int(total[name]) for name in total if name.startswith("retries_")))
+            else:
+                self.assertEqual({row["retries"] for row in own}, {""})
+            for row in own:
+                lasts_s = float(row["end_s"]) - float(row["start_s"])
+                self.assertAlmostEqual(float(row["per_s"]) * lasts_s, int(row["count"]),
+                                       delta=1 + int(row["count"]) * 0.002 / max(lasts_s, 0.001))
+        ledger = json.loads((out / "run.json").read_text())["transactions"]
+        for name in ("checks_failed", "retries"):
+            self.assertGreater(ledger[name], 0)
+            self.assertEqual(sum(int(interval[name]) for interval in intervals), ledger[name])
+        self.assertRegex(ended.out, r"\nRetries after +deadlock +serialization +busy\b")
+        page = (out / "report.html").read_text()
+        for title in ("p99 of each transaction each second", "Retries of transactions", "Failed checks",
+                      "<h3>Retries</h3>"):
+            self.assertIn(title, page)
+        (out / "operations_intervals.csv").write_text("a,b\r\n1\r\n")
+        self.append("report", str(out))
+        page = (out / "report.html").read_text()
+        self.assertRegex(page, r"No chart of each transaction: [^<]*operations_intervals\.csv line 2")
+        self.assertNotIn("p99 of each transaction each second", page)
+
+    def test_bounds_on_failed_checks(self):
+        self.script.write_text("""
+            local t = dataset("t", 20000, {{"n", "int32", row()}})
+            local add_up = statement("add_up", "SELECT sum(n) FROM t")
+            transaction("look", function() add_up:run() think(0.01) check(false, "never") end)
+            """)
+        _, ended = self.begin_run("stop", "--duration", "10m", "--stop-when", "checks_failed>3", code=5)
+        self.assertIn("checks_failed>3", ended.reason)
+        ended = self.append(f"sqlite:{self.folder}/db", "--workload", str(self.script), "--quiet", "--stage",
+                            "500ms:1,500ms:1", "--expect", "stage1.checks_failed>0, stage2.checks_failed==0",
+                            "--out", str(self.folder / "stages"), code=5)
+        self.assertRegex(ended.reason, r"stage2\.checks_failed==0")
+        self.assertNotIn("stage1", ended.reason)
 
     def test_page_of_runs_that_append_no_row(self):
         """The page has nothing about appended rows: no chart of 0 rows/s, no method."""

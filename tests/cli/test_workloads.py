@@ -38,7 +38,8 @@ class Workloads(harness.Case):
 
     def run_script(self, text, *arguments, code=0, sessions="4", **options):
         ended, run = self.run_append(sessions, f"sqlite:{self.database}", "--workload",
-                                     self.script(text), *arguments, code=code, **options)
+                                     self.script(text), "--log-transactions", *arguments, code=code,
+                                     **options)
         self.check_transactions(run)
         return ended, run
 
@@ -118,6 +119,59 @@ class Workloads(harness.Case):
         self.assertEqual(self.query("select count(*), sum(k % 2) from t"), [(40, 40)])
         self.assertEqual(ledger["rows_added"], 40)
         self.assertEqual(run.json["outcome"]["verdict"], "VALID")
+
+    def test_rows_that_vary(self):
+        """A run takes a loaded table of append's own with any number of rows except 0."""
+        text = """
+            local t = dataset("t", 50, {{"k", "int32", row(), key = true}}, {varies = true})
+            local add = statement("add", "INSERT INTO t VALUES (?)", {"int32"}, {adds_to = t})
+            local n = counter("n", %d)
+            transaction("one", function() add:run(n:next()) end)"""
+        self.run_script(text % 51, "--transactions", "20")
+        _, run = self.run_script(text % 101, "--transactions", "20")
+        table = run.json["datasets"][0]
+        self.assertEqual((table["rows_before"], table["rows_after"]), (70, 90))
+
+        def refuse(pattern):
+            ended = self.append(2, f"sqlite:{self.database}", "--workload", self.script(text % 201),
+                                "--transactions", 5, code=2)
+            self.assertRegex(ended.reason, pattern)
+
+        with contextlib.closing(sqlite3.connect(self.database)) as database, database:
+            database.execute("delete from t")
+        refuse("table 't' has 0 rows, but own.lua declares 50: ")
+        self.database.unlink()
+        with contextlib.closing(sqlite3.connect(self.database)) as database, database:
+            database.execute("create table t (k int primary key)")
+            database.execute("insert into t values (1)")
+        refuse("append did not make table .t. .* and leaves it as it is: own.lua declares 50 rows")
+        self.assertEqual(self.query("select * from t"), [(1,)])
+
+    def test_a_pause_before_a_transaction(self):
+        """No transaction is open meanwhile; a schedule needs no pause; a run ends in the middle of one."""
+        text = """
+            dataset("t", 1, {{"k", "int32", row(), key = true}, {"n", "int32", 0}})
+            local add = statement("add", "UPDATE t SET n = n + 1 WHERE k = 1")
+            transaction("one", function() add:run() end, {pause = %s})"""
+        pause = "derive(uniform(1, 2), function(i) return i / 10 end)"
+        _, run = self.run_script(text % pause, "--duration", "1s")
+        begun = run.json["transactions"]["begun"]
+        self.assertGreater(begun, 0)
+        self.assertLessEqual(begun, 4 * 10)
+        self.assertEqual(self.query("select n from t"), [(begun,)])
+        ended, run = self.run_script(text % "3600", "--duration", "1s", code=1)
+        self.assertEqual(run.json["transactions"]["begun"], 0)
+        self.assertIn("no transaction was committed", ended.reason)
+        _, run = self.run_script(text % "3600", "--transactions", "8", "--rate", "100")
+        self.assertEqual(run.json["transactions"]["committed"], 8)
+        ended, run = self.run_script(text % "derive(row(), function() return -1 end)", "--duration", "5s",
+                                     code=2)
+        self.assertIn("transaction 'one': the pause must be seconds, 0 to 86400", ended.reason)
+        self.assertEqual(run.json["transactions"]["begun"], 0)
+        endless = "derive(uniform(1, 2), function() while true do end end)"
+        ended, run = self.run_script(text % endless, "--duration", "1s", code=1, sessions="2")
+        self.assertIn("own.lua:4: this code was still running after the run had ended", ended.reason)
+        self.assertEqual((run.sessions["dropped"], run.json["transactions"]["begun"]), (2, 0))
 
     def test_a_refused_statement_fails_its_transaction(self):
         text = """

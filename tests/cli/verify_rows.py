@@ -76,7 +76,7 @@ class VerifyRows:
     def test_seed_of_an_earlier_run(self):
         _, first = self.verify("--seed", "5", rows=100)
         ended = self.refused(SESSIONS, 100, self.url, "--verify", "rows", "--seed", "5", code=2,
-                             pattern=r"--seed 5 already \(n1 = \d+\): use another --seed, or --rec")
+                             pattern=r"of --seed 5 \(n1 = \d+\): use another --seed, or --recreate")
         self.assertIn(f"n1 = {first.json['plan']['run_tag']}", ended.reason)
         ended, run = self.verify("--seed", "6", rows=100)
         self.check_all_there(run, ended)
@@ -90,7 +90,7 @@ class VerifyRows:
         self.assertEqual(run.json["plan"]["run_tag"], 4242)
         self.check_all_there(run, ended)
         self.refused(1, 1, self.url, "--verify", "rows", code=2,
-                     pattern="rows of every run tag .n1.: use --recreate")
+                     pattern="rows of every run tag .n1., .*: use --recreate")
 
     def test_table_without_identities(self):
         self.sql("create table other (n1 int, n2 int, n3 int)")

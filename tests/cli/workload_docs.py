@@ -31,7 +31,7 @@ class Runs:
                 self.append("prepare", 1, *words)
                 # On SQLite a transaction that reads and then writes may find the database busy: on a slow
                 # disk ten times in a row.
-                ended, run = self.run_append(2, *words, "--transactions", 50, "--tries", 0)
+                ended, run = self.run_append(20, *words, "--transactions", 50, "--tries", 0)
                 ledger = run.json["transactions"]
                 self.assertEqual(ledger["begun"], 50, ledger)
                 self.assertEqual(ledger["begun"], ledger["committed"] + ledger["rolled_back"])

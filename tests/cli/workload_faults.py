@@ -103,7 +103,7 @@ class Case(harness.Case):
 
     def run_script(self, sessions, url, script, *arguments, code=0):
         """Runs a script. Returns (Ended, Run)."""
-        return self.run_append(sessions, url, "--workload", script, *arguments, code=code)
+        return self.run_append(sessions, url, "--workload", script, "--log-transactions", *arguments, code=code)
 
     def check_run(self, folder, code):
         run = super().check_run(folder, code)
@@ -136,7 +136,8 @@ class Restarts(Case):
         before = self.ask(server.url, "select sum(k) from sbtest1")
         out = self.out()
         process = self.start(sessions, server.url, *words, "--duration", "60s", "--rate",
-                             200 // harness.SLOW, "--on-drop", "reconnect:1000", "--out", out)
+                             200 // harness.SLOW, "--on-drop", "reconnect:1000", "--log-transactions",
+                             "--out", out)
         self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) >= sessions
                                and int(row["transactions"]) > 0, "all sessions at work")
         server.kill()

@@ -22,7 +22,7 @@ void samples_count_time(const struct column *time);
 
 /* Creates `row_count` rows for `table`. Row r has sample r modulo SAMPLE_COUNT. A column named id
  * counts up from `first_id`. With has_nulls, every nullable column except id is NULL. Aborts if
- * memory is out, so that the result is never NULL. */
+ * memory runs out, so that the result is never NULL. */
 struct samples *samples_create(const struct table *table, size_t row_count, int first_id,
                                bool has_nulls);
 void samples_destroy(struct samples *samples);

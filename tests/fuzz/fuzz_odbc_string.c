@@ -39,7 +39,7 @@ static void check_find(const char *text, const char *key, const char *wanted)
     }
     char small[3] = {1, 1, 1};
     fuzz_require(odbc_string_find(text, keys, small, sizeof small) == is_found,
-                 "a key is found also with a short buffer");
+                 "a key is found even with a short buffer");
     fuzz_require(strncmp(small, value, sizeof small - 1) == 0, "a long value is cut to the buffer");
 }
 

@@ -30,6 +30,7 @@ static const struct {
     {"1x100/levels.csv", NULL},
     {"sweep.json", NULL},
     {"sweep.csv", NULL},
+    {"1x100/operations_intervals.csv", NULL},
 };
 
 static void write_file(const char *root, const char *name, const char *bytes, size_t size)

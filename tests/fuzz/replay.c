@@ -15,7 +15,7 @@ enum {
     PLACES_MAX = 256
 };
 
-/* The present input, for print_input. The target gets a copy of it. */
+/* The current input, for print_input. The target gets a copy of it. */
 static unsigned char input[INPUT_BYTES_MAX];
 static size_t input_size;
 

@@ -61,7 +61,7 @@ STARTERS = {"null_interrupted": ["timeout", "--preserve-status", "-s", "INT", "0
 # name of a server needs it; `needs` says which adapter must be there.
 SCENARIOS = {
     "help": [["help"], *(["help", name] for name in
-                         ("check", "find-max", "report", "compare", "sweep", "prepare", "cleanup", "help",
+                         ("check", "find-max", "report", "compare", "sweep", "prepare", "cleanup", "certify", "help",
                           "oltp")), ["--version"]],
     "usage": [
         [], ["5"], ["5", "3", "null:"], ["x", "100", "null:"], ["1", "1", "null:", "extra"],

@@ -19,6 +19,7 @@ import os
 import pathlib
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -31,9 +32,68 @@ FIELDS = ("name", "claim", "file", "old", "new", "test")
 SKIPPED = 77
 RANDOM_ROOMS = ("measure", "figures", "script", "limits", "load")
 RANDOM_RULES = ["universal.rules", "c_like.rules", "c.rules"]
-# Tests of the program that need no server, and are quick to fail.
-RANDOM_CLI = ("null", "sqlite", "usage", "workloads", "workload_values", "check", "expect", "sqlite_verify_rows",
-              "find_max", "hosts", "prepare")
+# The tests that a random mutation of a file may make fail, besides unit.FILE: those that need no server and run most
+# of the file's lines in the shortest time, as gcov counted them; quick ones first. After RANDOM_LIMIT_S no further
+# test begins.
+RANDOM_LIMIT_S = 90
+RANDOM_TESTS = {
+    "figures/bound": "unit.expectations unit.conditions unit.script cli.workload_metrics cli.expect",
+    "figures/csv_table": "unit.saved_sweep unit.sweep cli.compare",
+    "figures/figures": "unit.expectations unit.text unit.bound cli.workload_metrics cli.goldens cli.expect",
+    "figures/saved": "unit.saved_sweep unit.sweep cli.options cli.surface cli.compare cli.live cli.goldens",
+    "figures/statistics": "unit.waits unit.saved_sweep cli.compare",
+    "limits/container": "cli.check",
+    "limits/evidence": "cli.limits cli.check cli.http_hosts cli.hosts cli.disk",
+    "limits/limits": "unit.cgroup cli.limits cli.check cli.http_hosts cli.hosts cli.goldens",
+    "load/arrivals": "cli.stages",
+    "load/calls": "unit.shapes unit.fleet cli.surface cli.check cli.workloads unit.ladder",
+    "load/control": "cli.control cli.limits",
+    "load/datasets": "cli.dry_run cli.options cli.tpcb cli.invariants cli.goldens cli.workloads cli.prepare cli.help",
+    "load/dry_run": "cli.dry_run cli.workload_metrics cli.help",
+    "load/epoch": "unit.shapes unit.fleet cli.control",
+    "load/fleet": "unit.shapes unit.fleet cli.goldens cli.shapes cli.limits cli.groups cli.workloads",
+    "load/gate": "unit.shapes unit.fleet cli.limits cli.shapes cli.surface cli.goldens cli.control cli.interrupt",
+    "load/generator": "unit.shapes cli.sqlite cli.limits cli.surface cli.goldens cli.null",
+    "load/line": "unit.shapes unit.fleet cli.invariants unit.ladder cli.workload_faults",
+    "load/loader": "cli.dry_run cli.options cli.tpcb cli.goldens cli.workload_faults cli.prepare cli.help",
+    "load/search": "unit.ladder cli.limits cli.surface cli.find_max",
+    "load/server": "cli.limits cli.io_trace cli.hosts cli.goldens",
+    "load/session": "unit.shapes unit.fleet cli.shapes cli.surface cli.expect cli.stages cli.goldens cli.control "
+                    "cli.transaction_log",
+    "load/setup": "cli.check cli.limits cli.options cli.sqlite cli.tpcb cli.goldens cli.hosts cli.sqlite_verify_rows "
+                  "cli.sqlite_waits cli.prepare",
+    "load/storage": "cli.check cli.http_hosts cli.goldens cli.hosts",
+    "load/table_mark": "unit.datasets cli.dry_run cli.check cli.tpcb cli.hosts cli.workloads cli.prepare",
+    "load/task": "cli.check cli.sqlite cli.invariants cli.dry_run cli.http_hosts cli.hosts cli.interrupt",
+    "load/threads": "unit.shapes cli.limits cli.goldens cli.surface unit.ladder",
+    "load/transactions": "cli.workload_values cli.workload_metrics cli.workloads cli.goldens cli.workload_reports "
+                         "cli.transaction_log cli.workload_faults",
+    "load/verify": "cli.sqlite_verify_rows cli.invariants cli.check cli.surface cli.tpcb cli.goldens cli.hosts",
+    "load/waits": "cli.sqlite_waits cli.check",
+    "measure/io": "cli.check cli.limits cli.disk cli.hosts unit.sampler",
+    "measure/ledger": "unit.verdict unit.shapes unit.fleet cli.sqlite_verify_rows cli.surface cli.groups cli.goldens",
+    "measure/levels": "unit.ladder cli.surface cli.limits cli.workload_metrics cli.find_max",
+    "measure/limit": "unit.limits cli.check cli.limits",
+    "measure/metric": "unit.expectations cli.workload_metrics cli.goldens",
+    "measure/procfs": "unit.limits unit.io unit.cgroup unit.server_process cli.check cli.limits cli.disk cli.hosts",
+    "measure/recorder": "unit.shapes unit.fleet cli.options cli.stages cli.goldens cli.http_hosts cli.sqlite_waits",
+    "measure/result": "unit.verdict unit.events unit.expectations unit.merge cli.events cli.exit_reason cli.goldens "
+                      "cli.stages cli.workload_reports",
+    "measure/sampler": "cli.limits cli.options cli.stages cli.http_hosts cli.goldens cli.null",
+    "measure/server_process": "unit.process_tree unit.sampler unit.limits cli.http_hosts cli.hosts",
+    "measure/transaction_log": "cli.surface cli.transaction_log",
+    "measure/verdict": "unit.fleet cli.limits cli.goldens cli.invariants",
+    "measure/waits": "cli.sqlite_waits",
+    "script/declare": "unit.script unit.plan unit.text cli.tpcb cli.workload_metrics cli.help",
+    "script/draw": "unit.script unit.plan cli.workloads cli.workload_reports",
+    "script/rows": "unit.script cli.dry_run cli.workload_metrics cli.invariants cli.workloads",
+    "script/run": "unit.script cli.dry_run cli.workload_values cli.workload_metrics cli.workloads",
+    "script/sandbox": "unit.script unit.plan cli.dry_run cli.tpcb cli.workload_bad_input",
+    "script/scalar": "unit.script unit.plan cli.workload_values cli.workloads",
+    "script/script": "unit.script unit.plan unit.text unit.files cli.workload_metrics cli.goldens",
+    "script/state": "unit.script unit.plan cli.dry_run cli.workload_values cli.workloads cli.help",
+    "script/values": "unit.script unit.plan cli.dry_run cli.tpcb cli.workload_values",
+}
 SURVIVORS_MAX_PERCENT = 5
 NOT_COPIED = re.compile(r"\.git|build.*|append-runs.*|__pycache__")
 
@@ -298,36 +358,65 @@ def draw_mutants(count, seed):
     found = []
     for room in RANDOM_ROOMS:
         for path in sorted((ROOT / "src" / room).glob("*.c")):
-            lines = path.read_text().splitlines(keepends=True)
+            # To universalmutator {- begins a comment.
+            lines = path.read_text().replace("{-", "{ -").splitlines(keepends=True)
             with contextlib.redirect_stdout(io.StringIO()):
                 mutants = mutator.mutants_regexp(lines, ruleFiles=RANDOM_RULES, ignorePatterns=[],
                                                    ignoreStringOnly=True)
             name = str(path.relative_to(ROOT))
+            if f"{room}/{path.stem}" not in RANDOM_TESTS:
+                raise Wrong(f"random: RANDOM_TESTS does not have {room}/{path.stem}")
             found += [(name, mutant[0], mutant[1]) for mutant in mutants if mutant[1] != lines[mutant[0] - 1]]
     return sorted(random.Random(seed).sample(found, min(count, len(found))))
 
 
+def object_code(shop, file, level):
+    """Compiles a source file with the option `level`. Returns the object's bytes, or None after an error.
+
+    Equal objects show that a mutation has no effect (trivial compiler equivalence, Papadakis et al. 2015)."""
+    _, output = run(["ninja", "-C", str(shop.build), "-t", "commands", "-s", f"CMakeFiles/append_core.dir/{file}.o"], 60)
+    words = shlex.split(output.splitlines()[-1])
+    result = shop.temp / "optimised.o"
+    words[words.index("-o") + 1], words[words.index("-MF") + 1] = str(result), f"{result}.d"
+    code, _ = run(["nice", "-n", "10", *words, level], 600, cwd=shop.build)
+    return result.read_bytes() if code == 0 else None
+
+
+def tests_of(shop, file):
+    """Returns groups of tests, likely ones first."""
+    key = file.removeprefix("src/").removesuffix(".c")
+    named = [f"unit.{pathlib.Path(file).stem}", *RANDOM_TESTS[key].split()]
+    units = [name for name in dict.fromkeys(named) if name.startswith("unit.") and name in shop.tests]
+    program = [name for name in named if name.startswith("cli.")]
+    groups = [[name for name in units if name != "unit.ladder"], *(program[i:i + 2] for i in range(0, len(program), 2)),
+              [name for name in units if name == "unit.ladder"]]
+    return [group for group in groups if group]
+
+
 def judge_mutant(shop, file, number, line):
     """Applies a mutation, builds, runs tests until one fails, and restores the file. Returns (result, details)."""
-    path, target = shop.tree / file, f"CMakeFiles/append_core.dir/{file}.o"
+    path = shop.tree / file
     original = path.read_text()
     lines = original.splitlines(keepends=True)
-    if shop.make([target]):
+    unchanged = object_code(shop, file, "-O2")
+    if unchanged is None:
         raise Wrong(f"{file} does not build without a mutation")
-    unchanged = (shop.build / target).read_bytes()
     env = {name: value for name, value in os.environ.items() if not name.startswith("APPEND_TEST_")}
     env.update(TMPDIR=str(shop.temp), PYTHONDONTWRITEBYTECODE="1")
     try:
         path.write_text("".join([*lines[:number - 1], line, *lines[number:]]))
-        if shop.make([target]):
-            return "does not build", ""
-        if (shop.build / target).read_bytes() == unchanged:
-            return "same code", ""
-        if shop.make(["all"], jobs=os.cpu_count()):
-            return "does not build", ""
-        for tests in (r"^unit\.|^contract\.(null|sqlite)", *(rf"^cli\.{name}$" for name in RANDOM_CLI)):
-            code, output = run(["ctest", "--test-dir", str(shop.build), "-R", tests, "-j", str(os.cpu_count()),
-                                "--stop-on-failure", "--timeout", "300"], 900, env=env)
+        code = object_code(shop, file, "-O2")
+        if code in (None, unchanged):
+            return "does not build" if code is None else "same code", ""
+        end = time.monotonic() + RANDOM_LIMIT_S
+        for tests in tests_of(shop, file):
+            if time.monotonic() > end:
+                break
+            if shop.make({shop.target_of(name) for name in tests}, jobs=os.cpu_count()):
+                return "does not build", ""
+            pattern = "|".join(re.escape(name) for name in tests)
+            code, output = run(["ctest", "--test-dir", str(shop.build), "-R", f"^({pattern})$", "-j", str(os.cpu_count()),
+                                "--stop-on-failure", "--timeout", "150"], 900, env=env)
             for left in shop.temp.iterdir():
                 shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
             if code != 0:
@@ -345,16 +434,25 @@ def prove_mutants(mutants, folder):
     errors = shop.make(["all"], jobs=os.cpu_count())
     if errors:
         raise Wrong(f"the copy does not build:\n{errors[-3000:]}")
+    shop.read_tests()
     counts = {"caught": 0, "SURVIVED": 0}
+    killers = set()
     for file, number, line in mutants:
         begin = time.monotonic()
         result, details = judge_mutant(shop, file, number, line)
         counts[result] = counts.get(result, 0) + 1
+        killers.update(name for name in details.split() if name in shop.tests)
         print(f"{result:14} {file}:{number} ({time.monotonic() - begin:.0f} s): {details}", flush=True)
         if result == "SURVIVED":
             old = (ROOT / file).read_text().splitlines()[number - 1]
             print(f"               old: {old.strip()}\n               new: {line.strip()}", flush=True)
-    print("mutate.sh: " + ", ".join(f"{n} {result}" for result, n in sorted(counts.items())), flush=True)
+    errors = shop.make(["all"], jobs=os.cpu_count())
+    if errors:
+        raise Wrong(f"the restored copy does not build:\n{errors[-3000:]}")
+    for suite in sorted(killers):
+        shop.prove_baseline(suite, "")
+    print("mutate.sh: " + ", ".join(f"{n} {result}" for result, n in sorted(counts.items())) +
+          "; \"same code\" (equal objects with -O2) and \"does not build\" are not counted", flush=True)
     judged = counts["caught"] + counts["SURVIVED"]
     return 1 if judged == 0 or 100 * counts["SURVIVED"] > SURVIVORS_MAX_PERCENT * judged else 0
 

@@ -204,7 +204,7 @@ class HttpStandin(Standin):
             wait     carries the request out and answers NUMBER milliseconds later
 
     `chunk`: bytes of each chunk of an answer; 0: answers have a length. `close_every`: ends a
-    connection after so many answers, without a header that says so; 0: never.
+    connection after that many answers, without a header that says so; 0: never.
     """
 
     ACTIONS = ("status", "late", "drop", "lose", "cut", "wrong", "wait")

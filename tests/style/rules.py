@@ -10,7 +10,7 @@ PARAMETERS_MAX = 6
 CALLBACKS = {"answer_request"}  # a library defines their parameters
 
 # The rooms of src/, lowest first: each may include itself and lower ones. Adapters are separate.
-ROOMS = ("base", "figures", "script", "plan", "measure", "trace", "limits", "ranks", "load", "report", "commands")
+ROOMS = ("base", "figures", "script", "plan", "measure", "trace", "limits", "ranks", "load", "report", "certify", "commands")
 MAY_INCLUDE = {room: {"append", *ROOMS[:i]} for i, room in enumerate(ROOMS)}
 MAY_INCLUDE["adapters"] = {"append", "base"}
 MAY_INCLUDE["append"] = set()

@@ -207,13 +207,16 @@ class Words(unittest.TestCase):
         for text in ("/* It is none. */", "a mistake is no\n * mistake", "# what the server tells", "Users are told.",
                      "the tables of a\nscript", "What it comes to.", '"it goes "\n    "by the name"', "be it so",
                      "begun anew", "nobody's", "rows that stand behind it", "/* Of these it is one. */",
-                     "It ends. Of its rows, none stay."):
+                     "It ends. Of its rows, none stay.", "NULL if memory\n * is out", "another number of rows than this",
+                     '"""Does a run."""', "It is kept, also if it is empty.",
+                     "/* this one, too */"):
             self.assertEqual(len(found(words.check_words, "a.c", text + "\n")), 1, text)
 
     def test_fine(self):
         for text in ("There is no table.", "It is no longer there.", "sessions behind a pooler", "x is None",
                      "is_none", "is.\n\nnone", "at most of these. Office hours", "a copy of a scripted run",
-                     "as user nobody"):
+                     "as user nobody", "It also ends if the server ends.", "another second is more than it needs",
+                     "sorry, too many clients"):
             self.assertEqual(found(words.check_words, "a.c", text + "\n"), [], text)
 
     def test_line(self):

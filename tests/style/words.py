@@ -19,10 +19,16 @@ TURNS = (
     ("goes by", "uses, or follows", r"(?:goes|go|went) by"),
     ("be it", "whether it is", r"be it"),
     ("anew", "again", r"anew"),
+    ("memory is out", "memory runs out, or when out of memory", r"memory (?:is|was) out"),
+    ("another X than", "a different X from", r"another (?:(?!more\b)[a-z]+ ){1,3}than"),
+    ("does a run or change", "makes, or runs", r"does a (?:run|change)"),
     ("nobody", "no one, or the noun", r"(?<!user )(?<![=\"/|])nobody(?:'s)?(?![\"|])"),
 )
 PATTERNS = [(turn, instead, re.compile(rf"\b(?:{pattern})\b", re.I)) for turn, instead, pattern in TURNS]
 PATTERNS.append(("a sentence begins with Of", "the noun first", re.compile(r"(?:(?<=[.!?] )|(?<=/\* )|(?<=¶ )|(?<=\"))Of\b")))
+PATTERNS.append((", too", "also, before the verb",
+                 re.compile(r", too\b(?! (?:many|few|much|little|large|small|long|short|old)\b)")))
+PATTERNS.append((", also when", "even when", re.compile(r", also (?:when|if)\b")))
 BETWEEN_LINES = re.compile(
     r"\"[ \t]*\\?\n[ \t]*\""  # two parts of a string of C
     r"|[ \t]*\n[ \t]*(?:\*(?!/)|//|#+|--|\.\\\"|>)?[ \t]*"

@@ -1,6 +1,7 @@
 #include "unit/unit.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,12 +83,33 @@ __attribute__((weak)) int group_tear_down(void **state)
     return 0;
 }
 
+/* Returns the number of open files of this process. */
+static size_t count_files(void)
+{
+    size_t count = 0;
+    DIR *files = opendir("/proc/self/fd");
+    while (files != NULL && readdir(files) != NULL) {
+        count++;
+    }
+    if (files != NULL) {
+        closedir(files);
+    }
+    return count;
+}
+
 int main(void)
 {
+    const size_t files = count_files();
     struct CMUnitTest between[TESTS_MAX];
     for (size_t i = 0; i < test_count; i++) {
         between[i] =
             (struct CMUnitTest){tests[i].name, tests[i].test_func, begin_test, end_test, &tests[i]};
     }
-    return _cmocka_run_group_tests("tests", between, test_count, group_set_up, group_tear_down);
+    const int failed =
+        _cmocka_run_group_tests("tests", between, test_count, group_set_up, group_tear_down);
+    if (count_files() != files) {
+        print_error("%zu files were open before the tests, %zu after them\n", files, count_files());
+        return 1;
+    }
+    return failed;
 }

@@ -1,4 +1,4 @@
-/* Histograms of chosen values. They are filled in another way than the recorder fills them. */
+/* Histograms of chosen values, which are not filled in the way in which the recorder fills them. */
 #ifndef UNIT_RECORDED_H
 #define UNIT_RECORDED_H
 

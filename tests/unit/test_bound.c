@@ -233,3 +233,29 @@ TEST(test_units)
     assert_string_equal(figure_unit("throughput_rows_per_s"), " rows/s");
     assert_string_equal(figure_unit("rows_lost"), "");
 }
+
+/* The share of a class of waits, of an operation of append or of one that a script names. */
+TEST(test_names_of_waits)
+{
+    static const struct {
+        const char *written, *name;
+        bool is_column;
+    } cases[] = {
+        {"waits.append.log<1", "append_waits_log", true},
+        {"waits.commit.lock<1", "commit_waits_lock", true},
+        {"waits.put.lock_manager<1", "operation.put.waits_lock_manager", false},
+        {"waits.statement.put.cpu<1", "operation.put.waits_cpu", false},
+        {"waits.nothing.cpu<1", "nothing.waits_cpu", false},
+        {"waits<1", "waits", true},
+    };
+    struct operation_list operations = operation_list_all();
+    assert_true(operation_list_add(&operations, "put", OPERATION_IS_WRITE));
+    EACH_CASE (i, cases, "%s", cases[i].written) {
+        struct bound bound;
+        struct error error = {.kind = ERROR_NONE};
+        const char *rest = cases[i].written;
+        assert_int_equal(bound_parse(&bound, &rest, &error), STATUS_OK);
+        assert_int_equal(bound_name_column(&bound, &operations), cases[i].is_column);
+        assert_string_equal(bound.name, cases[i].name);
+    }
+}

@@ -15,9 +15,10 @@ static void parse(struct csv_table *table, const char *text)
     assert_int_equal(csv_table_parse(table, "x.csv", strdup(text), &error), STATUS_OK);
 }
 
-/* Makes a report of one run, as if read from its folder. */
-static void make_report_across(struct report *report, const char *intervals, const char *samples,
-                               const char *json, bool is_over_rows)
+/* Makes a report of one run, as if read from its folder. `operations`: operations_intervals.csv, or
+ * NULL. */
+static void make_report_of(struct report *report, const char *intervals, const char *samples,
+                           const char *operations, const char *json, bool is_over_rows)
 {
     *report = (struct report){.run_count = 1, .has_run_charts = true, .is_over_rows = is_over_rows};
     report->runs = calloc(1, sizeof *report->runs);
@@ -29,9 +30,18 @@ static void make_report_across(struct report *report, const char *intervals, con
     run->figures.values[FIGURE_SERVER_NOTE].text = "it is elsewhere";
     parse(&run->intervals, intervals);
     parse(&run->samples, samples);
+    if (operations != NULL) {
+        parse(&run->operations_intervals, operations);
+    }
     run->json = json_loads(json, 0, NULL);
     assert_non_null(run->json);
     assert_true(charts_make(report));
+}
+
+static void make_report_across(struct report *report, const char *intervals, const char *samples,
+                               const char *json, bool is_over_rows)
+{
+    make_report_of(report, intervals, samples, NULL, json, is_over_rows);
 }
 
 static void make_report(struct report *report, const char *intervals, const char *samples,
@@ -102,6 +112,69 @@ TEST(test_merged)
     assert_string_equal(find(&report, "rows-per-second")->note,
                         "Each level is the mean of 2 intervals.");
     assert_true(find(&report, "append-latency")->series[0].points[0].y == 30);
+    report_free(&report);
+    buffer_fini(&text);
+}
+
+/* Makes operations_intervals.csv: in each interval a row for each of `count` transactions and a row
+ * for a statement. Transaction i commits i + 1 times in each interval. */
+static void write_operations(struct buffer *text, int intervals, int count)
+{
+    buffer_init(text);
+    buffer_add_text(text, "start_s,end_s,operation,kind,count,p99_ms\n");
+    for (int i = 0; i < intervals; i++) {
+        buffer_add_format(text, "%d,%d,s,write,1000,900\n", i, i + 1);
+        for (int k = 0; k < count; k++) {
+            buffer_add_format(text, "%d,%d,t%d,transaction,%d,%d\n", i, i + 1, k, k + 1,
+                              i % 2 == 0 ? 10 * k + 1 : 10 * k + 2);
+        }
+    }
+}
+
+/* The chart has the transactions with the most committed, and its note names the others. */
+TEST(test_transactions)
+{
+    static const char intervals[] = "start_s,end_s,errors,retries,checks_failed\n0,1,0,7,0\n";
+    struct buffer text;
+    struct report report;
+    write_operations(&text, 2, CHART_SERIES_MAX + 2);
+    make_report_of(&report, intervals, "start_s,end_s\n", buffer_text(&text), "{}", false);
+    const struct chart *chart = find(&report, "transactions-p99");
+    assert_int_equal(chart->series_count, CHART_SERIES_MAX);
+    assert_string_equal(chart->series[0].name, "t9");
+    assert_string_equal(chart->series[CHART_SERIES_MAX - 1].name, "t2");
+    assert_int_equal(chart->series[0].count, 2);
+    assert_true(chart->series[0].points[0].y == 91 && chart->series[0].points[1].y == 92);
+    assert_true(chart->series[0].points[1].from == 1 && chart->series[0].points[1].to == 2);
+    assert_string_equal(chart->note, "The 8 with the most committed. Not drawn: t1, t0.");
+    assert_true(find(&report, "retries")->series[0].points[0].y == 7);
+    assert_null(find(&report, "errors"));
+    assert_null(find(&report, "checks-failed"));
+    report_free(&report);
+    buffer_fini(&text);
+
+    write_operations(&text, 2, 1);
+    make_report_of(&report, intervals, "start_s,end_s\n", buffer_text(&text), "{}", false);
+    assert_null(
+        find(&report, "transactions-p99")); /* the chart of all transactions has this line */
+    report_free(&report);
+    buffer_fini(&text);
+}
+
+/* A level of a long run is the highest p99 of its intervals, not of other operations. */
+TEST(test_merged_transactions)
+{
+    struct buffer text;
+    struct report report;
+    write_operations(&text, 2 * CHART_LEVELS_MAX, 2);
+    make_report_of(&report, "start_s,end_s\n", "start_s,end_s\n", buffer_text(&text), "{}", false);
+    const struct chart *chart = find(&report, "transactions-p99");
+    assert_int_equal(chart->series_count, 2);
+    assert_string_equal(chart->series[1].name, "t0");
+    assert_int_equal(chart->series[1].count, CHART_LEVELS_MAX);
+    assert_true(chart->series[1].points[5].from == 10 && chart->series[1].points[5].to == 12);
+    assert_true(chart->series[1].points[5].y == 2);
+    assert_string_equal(chart->note, "Each level is the highest of 2 intervals.");
     report_free(&report);
     buffer_fini(&text);
 }

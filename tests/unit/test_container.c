@@ -2,7 +2,12 @@
 #include "unit/unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "limits/container.h"
 
@@ -80,5 +85,129 @@ TEST(test_cut_path)
         snprintf(path, sizeof path, "%s", paths[i].path);
         assert_int_equal(container_cut_path(path, ID), paths[i].cut != NULL);
         assert_string_equal(path, paths[i].cut == NULL ? paths[i].path : paths[i].cut);
+    }
+}
+
+static char folder[32];
+static const char *const programs[] = {"docker", "podman"};
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/append-unit-XXXXXX");
+    return mkdtemp(folder) == NULL || setenv("PATH", folder, 1) != 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s/%s", folder, programs[i]);
+        unlink(path);
+    }
+    return rmdir(folder);
+}
+
+/* Makes a program of the folder run a line of sh; NULL removes the program. */
+static void install(const char *program, const char *line)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s", folder, program);
+    unlink(path);
+    if (line != NULL) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fprintf(file, "#!/bin/sh\n%s\n", line);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(chmod(path, 0755), 0);
+    }
+}
+
+#define INSPECTED(status, running, pid)                                                            \
+    "echo '[{\"Id\": \"" ID "\", \"State\": {\"Status\": \"" status "\", \"Running\": " running    \
+    ", \"Pid\": " pid "}}]'"
+
+TEST_BETWEEN(test_containers_that_are_not_found, make_folder, remove_folder)
+{
+    static const struct {
+        const char *docker, *podman, *why;
+    } cases[] = {
+        {NULL, NULL,
+         "neither docker nor podman is installed: give --server-pid or --server-cgroup"},
+        {"echo \"$*\" >&2; exit 1", NULL, "docker: inspect --type=container db"},
+        {"printf 'warning\\n\\r\\nno such thing\\n\\n' >&2; exit 1", "exit 3",
+         "docker: no such thing; podman: it failed without an error message"},
+        {NULL, "echo gone >&2; kill -9 $$", "podman: gone"},
+        {"echo '[]'", NULL, "the output of docker inspect cannot be parsed"},
+        {INSPECTED("exited", "false", "0"), "exit 1",
+         "docker says that it is not running (exited): start it first"},
+        {"exit 1", INSPECTED("running", "true", "1"),
+         "process 1, which podman reports, is not in the container: does podman work on another"},
+    };
+    EACH_CASE (i, cases, "%s", cases[i].why) {
+        install("docker", cases[i].docker);
+        install("podman", cases[i].podman);
+        const struct plan plan = {.container = "db"};
+        struct container container = {.pid = -1};
+        struct error error = {.kind = ERROR_NONE};
+        assert_int_equal(container_find(&container, &plan, &error), EXIT_CODE_USAGE);
+        char expected[300];
+        snprintf(expected, sizeof expected, "--container db: %s", cases[i].why);
+        assert_int_equal(strncmp(error.text, expected, strlen(expected)), 0);
+    }
+    struct container container;
+    struct error error;
+    assert_int_equal(container_find(&container, &(const struct plan){0}, &error), EXIT_CODE_OK);
+}
+
+/* Starts a process whose parent has the given name. The pipe's end ends both. Returns its id. */
+static pid_t start_below(const char *name, int *end)
+{
+    int wait[2], told[2];
+    pid_t pid = -1;
+    assert_int_equal(pipe(wait) | pipe(told), 0);
+    const pid_t parent = fork();
+    if (parent == 0) {
+        close(wait[1]);
+        pid = prctl(PR_SET_NAME, name) == 0 ? fork() : -1;
+        if (pid > 0 && write(told[1], &pid, sizeof pid) != (ssize_t)sizeof pid) {
+            _exit(1);
+        }
+        _exit(read(wait[0], &pid, 1) == 0 ? 0 : 1);
+    }
+    close(wait[0]);
+    close(told[1]);
+    assert_int_equal(read(told[0], &pid, sizeof pid), sizeof pid);
+    close(told[0]);
+    *end = wait[1];
+    return pid;
+}
+
+/* Without a cgroup of its own, a container's process is known by its parent. */
+TEST_BETWEEN(test_the_parents_of_containers, make_folder, remove_folder)
+{
+    static const struct {
+        const char *parent;
+        enum exit_code code;
+    } cases[] = {{"conmon", EXIT_CODE_OK},
+                 {"containerd-shim", EXIT_CODE_OK},
+                 {"containerd", EXIT_CODE_USAGE},
+                 {"conmons", EXIT_CODE_USAGE}};
+    EACH_CASE (i, cases, "%s", cases[i].parent) {
+        int end;
+        const pid_t pid = start_below(cases[i].parent, &end);
+        char line[400];
+        snprintf(line, sizeof line, INSPECTED("running", "true", "%d"), (int)pid);
+        install("docker", line);
+        struct container container;
+        struct error error;
+        const struct plan plan = {.container = "db"};
+        const enum exit_code code = container_find(&container, &plan, &error);
+        close(end);
+        wait(NULL);
+        assert_int_equal(code, cases[i].code);
+        assert_int_equal(container.pid, pid);
+        assert_string_equal(container.cgroup, "");
     }
 }

@@ -50,6 +50,31 @@ TEST(test_operations)
         "5.000000,6.000000,\"duplicate, \"\"a\"\"\"\r\n");
 }
 
+/* A row of the log of transactions must be the same in both ways of writing it. */
+TEST(a_fast_row_is_the_row_of_the_table)
+{
+    static const struct {
+        struct transaction_log_row row;
+        const char *text;
+    } cases[] = {
+        {{12345, 67, "append", "acknowledged", 890, -1, 3, 1},
+         "12345,3,67,append,acknowledged,1,890,\r\n"},
+        {{0, 0, "a, \"b\"", "skipped", -1, -1, 0, 0}, "0,0,0,\"a, \"\"b\"\"\",skipped,0,,\r\n"},
+        {{INT64_MAX, UINT64_MAX, "=1", "failed", INT64_MAX, INT64_MAX, UINT32_MAX, UINT32_MAX},
+         "9223372036854775807,4294967295,18446744073709551615,'=1,failed,4294967295,"
+         "9223372036854775807,9223372036854775807\r\n"},
+    };
+    EACH_CASE (i, cases, "%s", cases[i].text) {
+        struct memory fast, usual;
+        memory_open(&fast);
+        memory_open(&usual);
+        csv_write_logged(fast.stream, &cases[i].row);
+        csv_write(usual.stream, CSV_TRANSACTIONS, NULL, &cases[i].row);
+        memory_expect(&fast, cases[i].text);
+        memory_expect(&usual, cases[i].text);
+    }
+}
+
 static void put_line(struct csv *csv, FILE *stream, bool is_header)
 {
     csv_begin(csv, stream, is_header);
@@ -234,6 +259,7 @@ TEST(test_interval_row)
         .latencies[OPERATION_APPEND] = {6, 1000000, 2500000, 2500001},
         .sessions_without_progress = 21,
         .sessions_reading = 22,
+        .sessions_working = 24,
         .rows_held = 23,
     };
     interval.counters[RECORDER_CONNECTIONS_LOST] = 5;
@@ -251,24 +277,32 @@ TEST(test_interval_row)
     memory_open(&memory);
     csv_write(memory.stream, CSV_INTERVALS, &operations, NULL);
     csv_write(memory.stream, CSV_INTERVALS, &operations, &interval);
-    memory_expect(&memory,
-                  "start_s,end_s,sessions_alive,rows,rows_per_s,appends,reads,errors,"
-                  "error_percent,rows_rejected,rows_in_doubt,sessions_connected,"
-                  "sessions_dropped,busy_retries,"
-                  "append_p50_ms,append_p99_ms,append_max_ms,read_p50_ms,read_p99_ms,"
-                  "read_max_ms,transaction_p50_ms,transaction_p99_ms,transaction_max_ms,"
-                  "connections_lost,reconnects,reconnects_failed,churns,"
-                  "refusals,sessions_without_progress,sessions_reading,transactions,"
-                  "transactions_per_s,transactions_failed,transactions_in_doubt,retries,writes,"
-                  "others,rows_held\r\n"
-                  "1.000,1.500,9,500,1000.0,6,0,17,33.33,0,0,0,0,0,1.000000,2.500000,2.500001,"
-                  ",,,,,,5,3,10,8,0,21,22,,,,,,,,23\r\n");
+    memory_expect(
+        &memory,
+        "start_s,end_s,sessions_alive,rows,rows_per_s,appends,reads,errors,"
+        "error_percent,rows_rejected,rows_in_doubt,sessions_connected,"
+        "sessions_dropped,busy_retries,"
+        "append_p50_ms,append_p99_ms,append_max_ms,read_p50_ms,read_p99_ms,"
+        "read_max_ms,transaction_p50_ms,transaction_p99_ms,transaction_max_ms,"
+        "connections_lost,reconnects,reconnects_failed,churns,"
+        "refusals,sessions_without_progress,sessions_reading,sessions_working,transactions,"
+        "transactions_per_s,transactions_failed,transactions_in_doubt,retries,checks_failed,"
+        "writes,others,rows_held,stage\r\n"
+        "1.000,1.500,9,500,1000.0,6,0,17,33.33,0,0,0,0,0,1.000000,2.500000,2.500001,"
+        ",,,,,,5,3,10,8,0,21,22,24,,,,,,,,,23,\r\n");
+    interval.stage = 2;
+    interval.target = 50;
+    memory_open(&memory);
+    csv_write(memory.stream, CSV_STAGES, &operations, &interval);
+    memory_expect(&memory, "2,50,1.000,1.500,9,500,1000.0,6,0,17,33.33,0,0,0,0,0,1.000000,2.500000,"
+                           "2.500001,,,,,,,5,3,10,8,0,21,22,24,,,,,,,,,23\r\n");
     interval.counters[RECORDER_TRANSACTIONS_COMMITTED] = 31;
     interval.counters[RECORDER_TRANSACTIONS_FAILED] = 32;
     interval.counters[RECORDER_TRANSACTIONS_IN_DOUBT] = 33;
     interval.counters[RECORDER_RETRIES_DEADLOCK] = 1;
     interval.counters[RECORDER_RETRIES_SERIALIZATION] = 10;
     interval.counters[RECORDER_RETRIES_BUSY] = 100;
+    interval.counters[RECORDER_CHECKS_FAILED] = 36;
     interval.counters[RECORDER_WRITES] = 34;
     interval.counters[RECORDER_OTHERS] = 35;
     struct operation_list with_script = operation_list_all();
@@ -278,7 +312,51 @@ TEST(test_interval_row)
     csv_write(memory.stream, CSV_INTERVALS, &with_script, &interval);
     memory_expect(&memory,
                   "1.000,1.500,9,500,1000.0,6,0,82,67.71,0,0,0,0,0,1.000000,2.500000,2.500001,"
-                  ",,,,,,5,3,10,8,0,21,22,31,62.0,32,33,111,34,35,23\r\n");
+                  ",,,,,,5,3,10,8,0,21,22,24,31,62.0,32,33,111,36,34,35,23,2\r\n");
+}
+
+/* A row has what was added between the snapshots, and only the counts of its kind of operation. */
+TEST(test_operation_interval_row)
+{
+    struct operation_list operations = operation_list_all();
+    struct recorder_snapshot from, to;
+    assert_true(operation_list_add(&operations, "move", OPERATION_IS_TRANSACTION));
+    assert_true(operation_list_add(&operations, "note", OPERATION_IS_WRITE));
+    assert_true(recorder_snapshot_init(&from, operations.count));
+    assert_true(recorder_snapshot_init(&to, operations.count));
+    for (size_t count = 0; count < OPERATION_COUNTS; count++) {
+        for (size_t i = OPERATIONS; i < operations.count; i++) {
+            from.counts[i][count] = 1000;
+            to.counts[i][count] = 1000 + (1U << count); /* each count has a bit of its own */
+        }
+    }
+    const struct interval interval = {
+        .start_ns = 1000000000,
+        .end_ns = 1500000000,
+        .latencies[OPERATIONS] = {6, 1000000, 2500000, 2500001},
+        .from = &from,
+        .to = &to,
+    };
+    struct memory memory;
+    memory_open(&memory);
+    csv_write(memory.stream, CSV_OPERATIONS_INTERVALS, &operations, NULL);
+    for (size_t i = OPERATIONS; i < operations.count; i++) {
+        const struct operation_interval row = {&interval, i};
+        csv_write(memory.stream, CSV_OPERATIONS_INTERVALS, &operations, &row);
+    }
+    const unsigned committed = 1U << COUNT_COMMITTED, answered = 1U << COUNT_ANSWERED;
+    const unsigned retries = 1U << COUNT_RETRIES_DEADLOCK | 1U << COUNT_RETRIES_SERIALIZATION |
+                             1U << COUNT_RETRIES_BUSY | 1U << COUNT_RETRIES_DUPLICATE;
+    char expected[512];
+    snprintf(expected, sizeof expected,
+             "start_s,end_s,operation,kind,count,per_s,errors,retries,p50_ms,p99_ms,max_ms\r\n"
+             "1.000,1.500,move,transaction,%u,%u.0,%u,%u,1.000000,2.500000,2.500001\r\n"
+             "1.000,1.500,note,write,%u,%u.0,%u,,,,\r\n",
+             committed, 2 * committed, 1U << COUNT_FAILED | 1U << COUNT_IN_DOUBT, retries, answered,
+             2 * answered, 1U << COUNT_REFUSED | 1U << COUNT_UNANSWERED);
+    memory_expect(&memory, expected);
+    recorder_snapshot_fini(&from);
+    recorder_snapshot_fini(&to);
 }
 
 /* Parses a line of CSV by the rules of RFC 4180. Returns the number of cells and moves *text after

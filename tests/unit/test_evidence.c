@@ -191,7 +191,7 @@ TEST_BETWEEN(test_errno_of_this_machine, set_up, NULL)
 {
     add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EMFILE, "socket");
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "socket: Too many open files");
-    /* without a free descriptor append could not read the limits when the error occurred */
+    /* without a free descriptor, append could not read the limits when the error occurred */
     add_limit(LIMIT_OPEN_FILES, LIMIT_CLIENT, 64, 64);
     evidence.shortage.count = 0;
     check_says(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40), "; 64 threads allowed");
@@ -323,7 +323,7 @@ TEST_BETWEEN(test_a_server_that_ended, set_up, NULL)
     evidence.growth[EVIDENCE_OOM_KILLS] = 1;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     assert_string_equal(finding->name, "end of the server's process");
-    check_says(finding, "; the kernel killed 1 process of this machine for memory");
+    check_says(finding, "; the kernel killed 1 process of this machine because memory ran out");
     /* if the server still runs, the process of a session may have been killed */
     evidence.servers[0].is_gone = false;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
@@ -340,7 +340,8 @@ TEST_BETWEEN(test_a_server_that_ended, set_up, NULL)
     evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     assert_string_equal(finding->name, "OOM kill");
-    check_says(finding, "of its cgroup for memory; its cgroup may use 64.0 MiB (/x/memory.max)");
+    check_says(finding,
+               "of its cgroup because memory ran out; its cgroup may use 64.0 MiB (/x/memory.max)");
     /* a process of the server was killed, not the whole server */
     evidence.servers[0].is_gone = false;
     evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 2;

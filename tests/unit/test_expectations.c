@@ -76,6 +76,71 @@ TEST_BETWEEN(test_met, set_up, tear_down)
     assert_string_equal(result->exit_reason, "");
 }
 
+/* Bounds on metrics that a script declares. */
+TEST_BETWEEN(test_metrics, set_up, tear_down)
+{
+    static struct script_metric metrics[] = {{"lock_wait", "ms", SCRIPT_TREND},
+                                             {"rows_seen", "", SCRIPT_COUNT},
+                                             {"depth", "", SCRIPT_GAUGE}};
+    static const struct script script = {.metric_count = COUNT_OF(metrics), .metrics = metrics};
+    static const struct {
+        const char *bound, *words; /* NULL: the bound is right */
+    } cases[] = {
+        {"lock_wait.p95<=20", NULL},
+        {"lock_wait.p99.9<=20ms", NULL},
+        {"lock_wait.count==4", NULL},
+        {"rows_seen>=1.5k", NULL},
+        {"rows_seen.count==2000", NULL},
+        {"rows_seen.per_s==1k", NULL},
+        {"depth==3", NULL},
+        {"depth.max<=3", NULL},
+        {"lock_wait<=20", "the trend lock_wait has the figures count, min, mean, p50, p90, p95, "
+                          "p99, p999, max: name lock_wait.p95"},
+        {"rows_seen.p95<=20", "the count rows_seen has the figures count, per_s: name "
+                              "rows_seen.count"},
+        {"depth.mean<=20", "the gauge depth has the figures last, min, max: name depth.last"},
+        {"lock_wait.p95<=20s", "has the wrong unit: lock_wait.p95 is a number"},
+        {"rows_seen>=20ms", "has the wrong unit: rows_seen is a number"},
+        {"depth==VALID", "depth is a number"},
+        {"row_seen>=1", "no figure is called 'row_seen'"},
+        {"stage1.depth>=1", "the run has no stages"},
+    };
+    expectations.script = &script;
+    EACH_CASE (i, cases, "%s", cases[i].bound) {
+        struct error error = {.kind = ERROR_NONE};
+        const size_t count = expectations.count;
+        assert_int_equal(expectations_add(&expectations, cases[i].bound, &operations, &error),
+                         cases[i].words == NULL ? STATUS_OK : STATUS_REJECTED);
+        assert_int_equal(expectations.count, count + (cases[i].words == NULL ? 1 : 0));
+        if (cases[i].words != NULL) {
+            assert_part(error.text, cases[i].words);
+        }
+    }
+    assert_true(result_allocate_metrics(result, &script));
+    static const double waits[] = {1, 2, 3, 100};
+    struct metric_store *store = metric_store_create(&script, 1, 1);
+    assert_non_null(store);
+    for (size_t i = 0; i < COUNT_OF(waits); i++) {
+        metric_store_add(store, 0, 0, waits[i]);
+        metric_store_add(store, 0, 1, 500);
+        metric_store_add(store, 0, 2, (double)i);
+    }
+    metric_store_read(store, result->metrics, 0);
+    metric_store_destroy(store);
+    result->measured_ns = INT64_C(2000000000);
+    judge();
+    metric_sums_destroy(result->metrics, result->metric_count);
+    assert_int_equal(expectations.count, 8);
+    for (size_t i = 0; i < expectations.count; i++) {
+        const bool is_wait = i < 2;
+        assert_true(expectations.entries[i].is_known);
+        assert_int_equal(expectations.entries[i].is_met, !is_wait);
+    }
+    assert_true(expectations.entries[0].value == 100);
+    assert_string_equal(result->exit_reason, "2 of 8 expectations not met: lock_wait.p95<=20: 100, "
+                                             "lock_wait.p99.9<=20ms: 100");
+}
+
 TEST_BETWEEN(test_missed, set_up, tear_down)
 {
     add("throughput>=50001, append_p99<=20ms, lost==0, max_memory<=2GiB");

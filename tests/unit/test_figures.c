@@ -211,3 +211,55 @@ TEST(test_operations)
         assert_non_null(operation_count_names[i]);
     }
 }
+
+/* The cells of one operation: its counts, its percentiles and, with waits, the share of each class.
+ */
+TEST(test_operation_cells)
+{
+    static struct figure_set set;
+    static uint64_t counts[OPERATIONS_MAX][OPERATION_COUNTS];
+    set = (struct figure_set){.operations = operation_list_all(),
+                              .counts = (const uint64_t(*)[OPERATION_COUNTS])counts};
+    const size_t points = set.operations.points.count;
+    set.latencies[OPERATION_READ] = (struct figure_latency){.count = 3, .points_ms = {0.7, 0.5}};
+    set.waits[OPERATION_READ].is_known = true;
+    for (size_t i = 0; i < WAIT_CLASSES; i++) {
+        set.waits[OPERATION_READ].percents[i] = (double)i + 1;
+    }
+    for (size_t i = 0; i < OPERATION_COUNTS; i++) {
+        counts[OPERATION_READ][i] = 100 + i;
+    }
+    for (int has_waits = 0; has_waits < 2; has_waits++) {
+        struct figure_cell cell;
+        size_t count = 0;
+        set.operations.has_waits = has_waits != 0;
+        for (size_t at = 0; figure_next_operation_cell(&set, OPERATION_READ, &at, &cell); count++) {
+            char key[FIGURE_KEY_BYTES];
+            if (count < OPERATION_COUNTS) {
+                assert_string_equal(cell.key, operation_count_names[count]);
+                assert_true(cell.value.is_known ? cell.value.count == 100 + count
+                                                : cell.value.count == 0);
+                assert_int_equal(cell.unit, FIGURE_UNIT_COUNT);
+            } else if (count < OPERATION_COUNTS + points) {
+                const size_t point = count - OPERATION_COUNTS;
+                snprintf(key, sizeof key, "%s_ms", set.operations.points.entries[point].key);
+                assert_string_equal(cell.key, key);
+                assert_true(cell.value.is_known && cell.unit == FIGURE_UNIT_MS);
+                assert_true(cell.value.number == set.latencies[OPERATION_READ].points_ms[point]);
+            } else {
+                const size_t class = count - OPERATION_COUNTS - points;
+                snprintf(key, sizeof key, "waits_%s_percent", figure_wait_keys[class]);
+                assert_string_equal(cell.key, key);
+                assert_int_equal(figure_wait_class(figure_wait_keys[class]), class);
+                assert_true(cell.value.is_known && cell.unit == FIGURE_UNIT_PERCENT);
+                assert_true(cell.value.number == (double)class + 1);
+            }
+        }
+        assert_int_equal(count, OPERATION_COUNTS + points + (has_waits ? WAIT_CLASSES : 0));
+    }
+    assert_int_equal(figure_wait_class("nothing"), WAIT_CLASSES);
+    size_t at = OPERATION_COUNTS + points;
+    struct figure_cell cell;
+    assert_true(figure_next_operation_cell(&set, OPERATION_APPEND, &at, &cell));
+    assert_false(cell.value.is_known);
+}

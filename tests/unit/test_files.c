@@ -167,7 +167,7 @@ static void limit_file_size(rlim_t bytes)
 
 TEST_BETWEEN(test_whole_run, set_up, tear_down)
 {
-    plan.rate_rows_per_s = 10;
+    plan.rate.first = 10;
     plan.drop_policy = DROP_RECONNECT;
     static struct session_summary sessions[] = {{.outcome = SESSION_FINISHED,
                                                  .rows = {.planned = 70, .acknowledged = 70},

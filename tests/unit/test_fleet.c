@@ -2,6 +2,8 @@
  * connections with --on-drop reconnect, and --churn. */
 #include "unit/unit.h"
 
+#include <limits.h>
+
 #include "load/session.h"
 #include "unit/scripted.h"
 
@@ -351,7 +353,7 @@ TEST(test_rows_or_a_duration)
 TEST(test_rate_keeps_response_times)
 {
     struct plan plan = make_plan();
-    plan.rate_rows_per_s = 100000;
+    plan.rate.first = 100000;
     script = (struct scripted){.status = STATUS_OK};
     struct result *result = run(&plan);
     assert_rows(result, 0, 0, 0);
@@ -366,7 +368,7 @@ TEST(test_rate_of_small_shares)
 {
     struct plan plan = make_plan();
     plan.records = SESSIONS * 10;
-    plan.rate_rows_per_s = 1000;
+    plan.rate.first = 1000;
     script = (struct scripted){.status = STATUS_OK};
     struct result *result = run(&plan);
     /* 80 rows: the last batch is due at 70 ms. If every turn had sent a full batch, it would be due
@@ -383,7 +385,7 @@ TEST(test_batches_that_were_not_sent)
     struct plan plan = make_plan();
     plan.records = 0;
     plan.duration_ns = 100 * MONO_NS_PER_MS;
-    plan.rate_rows_per_s = 100000;
+    plan.rate.first = 100000;
     script = (struct scripted){STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 5, 2, 1, 0, 0};
     struct result *result = run(&plan);
     const struct histogram *response = &result->totals.histograms[OPERATION_RESPONSE];
@@ -413,14 +415,17 @@ TEST(test_batches_that_were_not_sent)
  */
 TEST(test_waits_of_many_batches)
 {
-    struct plan plan = {.sessions = 1, .batch_rows = 1, .rate_rows_per_s = 1000000000};
+    struct plan plan = {.sessions = 1, .batch_rows = 1, .rate.first = 1000000000};
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     struct recorder_snapshot *snapshot = calloc(1, sizeof *snapshot);
     assert_non_null(recorder);
     assert_non_null(snapshot);
     assert_true(recorder_snapshot_init(snapshot, OPERATIONS));
-    struct load load = {.plan = &plan, .recorder = recorder, .gate = {.go_ns = 5}};
-    struct session session = {.load = &load, .quota = UINT64_MAX};
+    struct load load = {.plan = &plan,
+                        .recorder = recorder,
+                        .gate = {.go_ns = 5},
+                        .first_epoch = {.rate = plan.rate, .sessions = UINT_MAX}};
+    struct session session = {.load = &load, .quota = UINT64_MAX, .epoch = &load.first_epoch};
     const uint64_t n = 3000000000;
     assert_int_equal(session_count_unsent(&session, 0, 5 + (int64_t)n, 5 + (int64_t)n), n);
     recorder_take_snapshot(recorder, snapshot);
@@ -431,7 +436,8 @@ TEST(test_waits_of_many_batches)
     /* the sum of 1 to n, where each term is off by at most half a step */
     assert_in_range(response->sum_ns, n / 2 * (n + 1) - n, n / 2 * (n + 1) + n);
 
-    plan = (struct plan){.sessions = 2, .batch_rows = 100, .rate_rows_per_s = 1000};
+    plan = (struct plan){.sessions = 2, .batch_rows = 100, .rate.first = 1000};
+    load.first_epoch.rate = plan.rate;
     session.index = 1;
     session.sum.begun = 100;
     session.quota = 420;
@@ -444,6 +450,40 @@ TEST(test_waits_of_many_batches)
     assert_int_equal(session_count_unsent(&session, 0, INT64_MAX, INT64_MAX), 4);
     recorder_snapshot_fini(snapshot);
     free(snapshot);
+    recorder_destroy(recorder);
+}
+
+/* The schedule begins again with each epoch: what was due before and not begun is counted once, and
+ * a pause and a parked session have no schedule. */
+TEST(test_epochs)
+{
+    const int64_t s_ns = MONO_NS_PER_S;
+    struct plan plan = {.sessions = 2, .batch_rows = 100, .rate.first = 1000};
+    struct recorder *recorder = recorder_create(2, 1, OPERATIONS);
+    struct load load = {.plan = &plan,
+                        .recorder = recorder,
+                        .gate = {.go_ns = s_ns},
+                        .first_epoch = {.rate = plan.rate, .sessions = UINT_MAX}};
+    struct session session = {.load = &load, .quota = UINT64_MAX, .epoch = &load.first_epoch};
+    session.sum.begun = 300; /* of 5 batches, one each 0.2 s */
+    struct epoch wanted = {.rate = {.first = 1000}, .sessions = 2, .is_paused = true};
+    assert_true(epoch_add(&load.first_epoch, &wanted));
+    epoch_latest(&load.first_epoch)->start_ns = 2 * s_ns;
+    session_follow_epochs(&session);
+    assert_int_equal(session.unsent, 2);
+    assert_int_equal(session.epoch_begun, 300);
+    assert_int_equal(session_count_unsent(&session, 0, 9 * s_ns, 9 * s_ns), 0);
+    wanted = (struct epoch){.rate = {.first = 2000}, .sessions = 1};
+    assert_true(epoch_add(&load.first_epoch, &wanted));
+    epoch_latest(&load.first_epoch)->start_ns = 4 * s_ns;
+    session_follow_epochs(&session);
+    assert_int_equal(session.unsent, 2);
+    /* one session has all of the rate: 20 batches a second, the first at once */
+    assert_int_equal(session_count_unsent(&session, 0, 5 * s_ns, 5 * s_ns), 20);
+    session.index = 1;
+    assert_int_equal(session_count_unsent(&session, 0, 5 * s_ns, 5 * s_ns), 0);
+    assert_int_equal(recorder_read(recorder, RECORDER_RESPONSES_UNANSWERED), 22);
+    epoch_fini(&load.first_epoch);
     recorder_destroy(recorder);
 }
 

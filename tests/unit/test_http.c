@@ -209,6 +209,8 @@ struct turn {
 static struct server {
     const struct turn *turns; /* a turn for each request; a zeroed turn ends the list */
     int listener;
+    int queue[8]; /* connections that the server does not accept: see fill_queue */
+    size_t queued;
     uint16_t port;
     pthread_t thread;
     atomic_int sock;                         /* the connection's socket; -1 if not connected */
@@ -336,6 +338,9 @@ static void stop_server(void)
     shutdown(server.listener, SHUT_RDWR);
     assert_int_equal(pthread_join(server.thread, NULL), 0);
     close(server.listener);
+    while (server.queued > 0) {
+        close(server.queue[--server.queued]);
+    }
 }
 
 /* Drops the latest connection. With `ends` the server also stops accepting connections, as if it
@@ -414,7 +419,9 @@ static void fill_queue(void)
     struct pollfd one = {.events = POLLOUT};
     listen(server.listener, 0);
     do {
+        assert_true(server.queued < COUNT_OF(server.queue));
         one.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        server.queue[server.queued++] = one.fd;
         (void)connect(one.fd, (const struct sockaddr *)&address, sizeof address);
     } while (poll(&one, 1, 200) > 0);
 }
@@ -501,14 +508,15 @@ TEST(test_request)
                                          .path = "/rows?x=1",
                                          .type = "text/plain",
                                          .accept = "application/json",
+                                         .agent = " (agent)",
                                          .body = "a\0b",
                                          .length = 3};
     assert_int_equal(http_send(conn->http, &request, &error), STATUS_OK);
     wait_for_turns(2);
     char wanted[512];
     snprintf(wanted, sizeof wanted,
-             "POST /rows?x=1 HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUser-Agent: append/" APPEND_VERSION
-             "\r\nAuthorization: Basic bWU6czpj\r\nAccept: application/json\r\n"
+             "POST /rows?x=1 HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nAuthorization: Basic bWU6czpj\r\n"
+             "User-Agent: append/" APPEND_VERSION " (agent)\r\nAccept: application/json\r\n"
              "Content-Type: text/plain\r\nContent-Length: 3\r\n\r\na",
              server.port);
     assert_string_equal(server.latest, wanted);
@@ -548,7 +556,7 @@ TEST(test_descriptors)
     const unsigned before = count_descriptors();
     struct adapter_conn *conn = open_plain();
     assert_int_equal(post(conn, "row"), STATUS_OK);
-    /* the server's end of the connection is a socket of this process, too */
+    /* the server's end of the connection is also a socket of this process */
     assert_int_equal(count_descriptors(), before + 2);
     http_close(conn);
     stop_server();

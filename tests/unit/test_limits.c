@@ -151,6 +151,39 @@ static const char *fix_of(const char *text, uint64_t used)
     return find(&list, LIMIT_SESSIONS)->fix;
 }
 
+/* Where a limit of this machine is set, and its unit. */
+TEST(test_places)
+{
+    static const struct {
+        enum limit_id id;
+        const char *name, *where, *unit;
+    } cases[] = {
+        {LIMIT_OPEN_FILES, "RLIMIT_NOFILE", "ulimit -Hn", "files"},
+        {LIMIT_USER_TASKS, "RLIMIT_NPROC", "ulimit -u", "threads"},
+        {LIMIT_THREADS_MAX, "kernel.threads-max", "sysctl", "threads"},
+        {LIMIT_PID_MAX, "kernel.pid_max", "sysctl", "threads"},
+        {LIMIT_MAP_COUNT, "vm.max_map_count", "sysctl", "maps"},
+        {LIMIT_ADDRESS_SPACE, "RLIMIT_AS", "ulimit -v", "bytes"},
+        {LIMIT_PORTS, "ip_local_port_range", "sysctl", "ports"},
+        {LIMIT_MEMORY, "free memory", "this machine", "bytes"},
+    };
+    const struct limits_question question = {
+        .sessions = 1, .files_per_session = 1, .uses_tcp = true};
+    struct limit_list list;
+    limits_read(&question, &list);
+    EACH_CASE (i, cases, "%s", cases[i].name) {
+        size_t at = 0;
+        while (at < list.count && (list.entries[at].side != LIMIT_CLIENT ||
+                                   strcmp(list.entries[at].name, cases[i].name) != 0)) {
+            at++;
+        }
+        assert_true(at < list.count);
+        assert_int_equal(list.entries[at].id, cases[i].id);
+        assert_string_equal(list.entries[at].where, cases[i].where);
+        assert_string_equal(list.entries[at].unit, cases[i].unit);
+    }
+}
+
 TEST(test_fix_of_a_setting)
 {
     static const char *const cases[][2] = {

@@ -653,7 +653,7 @@ TEST(test_damaged)
     part_fini(&part);
 }
 
-/* Bytes that are cut off at any place, or that are one byte too long, are refused. */
+/* A message that is cut off at any place, or that is one byte too long, is refused. */
 TEST(test_not_whole)
 {
     struct part part;
@@ -686,6 +686,51 @@ TEST(test_not_whole)
     }
     buffer_fini(&bytes);
     part_fini(&part);
+}
+
+/* The sums of metrics are those of all ranks; ranks with different metrics are refused. */
+TEST(test_metrics)
+{
+    static struct script_metric metrics[] = {
+        {"wait", "ms", SCRIPT_TREND}, {"seen", "", SCRIPT_COUNT}, {"depth", "", SCRIPT_GAUGE}};
+    static const struct script script = {.metric_count = COUNT_OF(metrics), .metrics = metrics};
+    static const struct script fewer = {.metric_count = 2, .metrics = metrics};
+    const struct operation_list operations = operation_list_all();
+    struct result *whole = make_whole(3, 3, 1);
+    assert_true(result_allocate_metrics(whole, &script));
+    struct merge *merge = merge_create(whole, &operations);
+    struct error error = {.kind = ERROR_NONE};
+    for (unsigned r = 0; r < 3; r++) {
+        struct part part;
+        struct buffer bytes = {0};
+        const struct script *own = r < 2 ? &script : &fewer;
+        struct metric_store *store = metric_store_create(own, 1, 1);
+        part_init(&part, r, 1, 10);
+        assert_true(result_allocate_metrics(&part.result, own));
+        for (unsigned i = 1; i <= 10; i++) {
+            metric_store_add(store, 0, 0, 10 * r + i);
+            metric_store_add(store, 0, 1, 2);
+            if (r < 2) {
+                metric_store_add(store, 0, 2, 10 * r + i);
+            }
+        }
+        metric_store_read(store, part.result.metrics, 0);
+        pack(&part, &bytes);
+        assert_int_equal(merge_add(merge, r, bytes.bytes, bytes.length, &error),
+                         r < 2 ? STATUS_OK : STATUS_REJECTED);
+        metric_store_destroy(store);
+        metric_sums_destroy(part.result.metrics, part.result.metric_count);
+        buffer_fini(&bytes);
+        part_fini(&part);
+    }
+    const struct metric_sum *wait = &whole->metrics[0];
+    assert_int_equal(wait->count, 20);
+    assert_true(wait->sum == 210 && wait->min == 1 && wait->max == 20);
+    assert_true(metric_quantile(wait, 0.5) == 10 && metric_quantile(wait, 0.95) == 19);
+    assert_true(whole->metrics[1].sum == 40);
+    assert_true(whole->metrics[2].last == 20 && whole->metrics[2].min == 1);
+    merge_destroy(merge);
+    result_free(whole);
 }
 
 /* Measures the time and memory that a large simulated fleet costs rank 0. */

@@ -14,10 +14,12 @@
 #include "base/mono.h"
 #include "limits/limits.h"
 #include "plan/facts.h"
+#include "report/live.h"
 #include "report/text.h"
 #include "unit/recorded.h"
 
 _Static_assert((int)LIMITS_METRICS_FILES == (int)METRICS_HTTP_FILES_MAX, "what the limits count");
+_Static_assert((int)LIMITS_LIVE_FILES == (int)LIVE_FILES_MAX, "what the limits count");
 
 static const struct adapter adapter = {.name = "null"};
 static struct recorder_snapshot total;
@@ -76,6 +78,7 @@ TEST_BETWEEN(test_text, set_up, NULL)
     check_has(&text, "\nappend_rows_total{outcome=\"acknowledged\"} 10000000000000000001\n");
     check_has(&text, "\nappend_rows_total{outcome=\"in_doubt\"} 7\n");
     check_has(&text, "\nappend_batch_duration_seconds_bucket{le=\"1.6384e-05\"} 2\n");
+    check_has(&text, "\nappend_batch_duration_seconds_bucket{le=\"2.4576e-05\"} ");
     check_has(&text, "\nappend_batch_duration_seconds_bucket{le=\"3.2768e-05\"} 3\n");
     check_has(&text, "\nappend_batch_duration_seconds_bucket{le=\"0.002097152\"} 3\n");
     check_has(&text, "\nappend_batch_duration_seconds_bucket{le=\"0.004194304\"} 4\n");

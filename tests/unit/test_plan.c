@@ -397,6 +397,7 @@ TEST(test_workloads_are_loaded)
         {"tpcb", "scale=10", 5, 4, 1},
         {"tpcb", "mode=simple-update", 3, 4, 1},
         {"tpcb", "mode=select-only", 1, 4, 1},
+        {"tpcc", "warehouses=10,keying=true", 41, 9, 5},
         {"ycsb", "preset=a", 11, 1, 2},
         {"ycsb", "preset=b", 11, 1, 2},
         {"ycsb", "preset=c", 1, 1, 1},
@@ -453,7 +454,7 @@ TEST(test_options_with_a_workload)
         {"oltp", "verify", "rows", "--verify rows does not apply to --workload oltp"},
         {"oltp", "verify", "count", NULL},
         {"oltp", "late", "1s", "--late needs --rate: without a rate no transaction is due"},
-        {"oltp", "warm-up", "1s", "--warm-up (1.00 s) must be shorter than --duration (1.00 s)"},
+        {"oltp", "warm-up", "1s", "--warm-up (1.00 s) must be shorter than the run (1.00 s)"},
         {"oltp", "warm-up", "900ms", NULL},
         {"mass-insert", "batch", "5", "use its parameter, --set batch=VALUE"},
         {"append-then-count", "batch", "5", "use its parameter, --set batch=VALUE"},
@@ -502,13 +503,14 @@ TEST(test_operands_of_a_workload)
         {"50 100000", 100000, NULL, NULL},
         {"50 5k --port 5432", 5000, NULL, NULL},
         {"100 3306", 0, NULL,
-         "3306 may be a port or RECORDS: for the server on this port add --duration T"},
+         "3306 may be a port or RECORDS: for the server on this port, add --duration T"},
         {"100 5k", 5000, NULL, NULL},
         {"100 3306 null: x --duration 1", 0, NULL, "too many operands"},
         {"--duration 1", 0, NULL,
          "too few operands: use append SESSIONS [RECORDS] [TARGET] --work"},
     };
-    const struct command_form form = {COMMAND_RUN, NULL, "append SESSIONS RECORDS [TARGET]", 0, 0};
+    const struct command_form form = {COMMAND_RUN, NULL, "append SESSIONS RECORDS [TARGET]",
+                                      0,           0,    false};
     EACH_CASE (i, cases, "%s", cases[i].words) {
         char words[100], *argv[16] = {(char[]){"append"}, (char[]){"--workload=oltp"}};
         int argc = 2;
@@ -537,7 +539,7 @@ TEST(test_operands_of_a_workload)
 TEST(test_workloads_are_built_in)
 {
     static const char *const names[] = {"append-then-count", "batch", "mass-insert", "oltp",
-                                        "select-insert",     "tpcb",  "ycsb"};
+                                        "select-insert",     "tpcb",  "tpcc",        "ycsb"};
     size_t count = 0;
     for (const struct script_built_in *script = script_built_ins; script->name != NULL; script++) {
         assert_true(count < COUNT_OF(names));

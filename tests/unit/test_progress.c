@@ -23,7 +23,7 @@ static struct histogram histograms[OPERATIONS];
 static struct interval interval;
 static struct sample sample;
 static struct plan plan;
-static struct progress_state now = {&interval, &sample, &total, 0};
+static struct progress_state now = {&interval, &sample, &total, 0, NULL};
 
 static int set_up(void **state)
 {
@@ -106,7 +106,7 @@ TEST_BETWEEN(test_errors_stay, set_up, NULL)
     total.counters[RECORDER_APPENDS_FAILED] = 5;
     total.counters[RECORDER_READS_FAILED] = 2;
     assert_string_equal(format(&progress, 32), "rows 345,600 34.5%  errors 7");
-    /* batches that were sent again and failed checks of scripts are shown, too */
+    /* batches that were sent again and failed checks of scripts are also shown */
     total.counters[RECORDER_BUSY_RETRIES] = 3;
     total.counters[RECORDER_CHECKS_FAILED] = 8487;
     assert_non_null(strstr(format(&progress, 0), "retries 3  failed checks 8,487  errors 7"));
@@ -170,11 +170,11 @@ TEST_BETWEEN(test_left_follows_the_trend, set_up, NULL)
 TEST_BETWEEN(test_left_within_rate_and_duration, set_up, NULL)
 {
     plan.records = 100000;
-    plan.rate_rows_per_s = 5000;
+    plan.rate.first = 5000;
     assert_in_range(left_after(2e-4, 0, 100000, 4), 15, 17);
     set_up(state);
     plan.records = 100000;
-    plan.rate_rows_per_s = 5000;
+    plan.rate.first = 5000;
     total.counters[RECORDER_ROWS_ACKNOWLEDGED] = 1800;
     interval.end_ns = MONO_NS_PER_S;
     const struct progress progress = begun();
@@ -230,7 +230,7 @@ TEST_BETWEEN(test_server_unknown, set_up, NULL)
     sample.server_memory_bytes = -1;
     assert_non_null(strstr(format(&progress, 0), "  cpu 60%  "));
     assert_null(strstr(format(&progress, 0), "server"));
-    const struct progress_state early = {&interval, NULL, &total, 0};
+    const struct progress_state early = {&interval, NULL, &total, 0, NULL};
     char line[LINE_BYTES];
     progress_format(&progress, &early, 0, line, sizeof line);
     assert_null(strstr(line, "cpu"));

@@ -269,11 +269,12 @@ TEST(stalled_sessions_are_counted)
     assert_int_equal(recorder_count_stalled(recorder, 150, &reading), 3);
     assert_int_equal(recorder_count_stalled(recorder, 200, &reading), 3);
     assert_int_equal(reading, 0);
-    recorder_note_reading(recorder, 2, true);
-    recorder_note_reading(recorder, 1, true); /* this session has ended its work */
+    recorder_note_call(recorder, 2, OPERATION_READ);
+    recorder_note_call(recorder, 0, OPERATION_APPEND);
+    recorder_note_call(recorder, 1, OPERATION_READ); /* this session has ended its work */
     assert_int_equal(recorder_count_stalled(recorder, 200, &reading), 3);
     assert_int_equal(reading, 1);
-    recorder_note_reading(recorder, 2, false);
+    recorder_note_call(recorder, 2, RECORDER_NO_CALL);
     recorder_count_stalled(recorder, 200, &reading);
     assert_int_equal(reading, 0);
     recorder_destroy(recorder);
@@ -339,7 +340,7 @@ TEST_BETWEEN(test_without_progress, set_up_intervals, tear_down_intervals)
     recorder_set_working(counted, 0, 0); /* a session that has finished is not stalled */
     assert_int_equal(take().sessions_without_progress, SESSIONS - 2);
     assert_int_equal(take().sessions_without_progress, SESSIONS - 1);
-    recorder_note_reading(counted, 1, true); /* a session in a long read is not stalled */
+    recorder_note_call(counted, 1, OPERATION_READ); /* a session in a long read is not stalled */
     const struct interval interval = take();
     assert_int_equal(interval.sessions_working, SESSIONS - 1);
     assert_int_equal(interval.sessions_reading, 1);

@@ -288,6 +288,7 @@ TEST_BETWEEN(test_worst_text_is_whole, set_up, NULL)
     plan.batch_rows = PLAN_BATCH_ROWS_MAX;
     plan.read_every = UINT64_MAX;
     plan.rate_rows_per_s = UINT64_MAX;
+    plan.rate.first = 1.8e19;
     memset(facts.target, 'x', sizeof facts.target - 1);
     memset(plan.out_folder, 'd', sizeof plan.out_folder - 1);
     memset(result.verdict_reason, 'w', sizeof result.verdict_reason - 1);

@@ -295,7 +295,7 @@ TEST(the_host_has_no_less_than_its_parts)
     memset(&record, 0, sizeof record);
     struct sampler *sampler = start_with(&config);
     sleep_ms(50); /* time before the work makes the CPU share of the sample smaller */
-    sampler_wake(sampler, SAMPLER_WORK_BEGUN);
+    sampler_begin_work(sampler, mono_now_ns());
     sleep_ms(50);
     write_stat(file, 200);
     burn(100 * MONO_NS_PER_MS);
@@ -330,7 +330,7 @@ TEST(a_table_has_the_size_of_the_samples_end)
     atomic_store(&table_now, 10);
     atomic_store(&table_asked, -1);
     struct sampler *sampler = start_with(&config);
-    sampler_wake(sampler, SAMPLER_WORK_BEGUN);
+    sampler_begin_work(sampler, mono_now_ns());
     while (atomic_load(&table_asked) < 0) {
         sleep_ms(1);
     }
@@ -378,7 +378,7 @@ TEST(the_servers_cpu_time_is_that_of_the_work)
     struct sampler *sampler = start_with(&config);
     wait_for_cpu(server, 200 * MONO_NS_PER_MS);
     const int64_t before_ns = cpu_ns_of(server);
-    sampler_wake(sampler, SAMPLER_WORK_BEGUN);
+    sampler_begin_work(sampler, mono_now_ns());
     sleep_ms(100); /* so that the server's time is read again */
     wait_for_cpu(server, 200 * MONO_NS_PER_MS);
     sampler_wake(sampler, SAMPLER_WORK_DONE);

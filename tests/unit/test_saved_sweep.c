@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "figures/saved.h"
 
 static char folder[] = "/tmp/append-unit-XXXXXX";
@@ -152,4 +154,50 @@ TEST_BETWEEN(test_not_a_sweep, make_folder, remove_folder)
             fail_msg("case %zu: '%s' does not contain '%s'", i, error.text, cases[i].why);
         }
     }
+}
+
+/* A setting that changes is reported once, with the first run that reported settings and the first
+ * that reported another value. Runs that failed and runs without settings change nothing. */
+TEST_BETWEEN(test_settings_that_change, make_folder, remove_folder)
+{
+    static const char *const servers[] = {
+        "{\"server\":{}}",
+        "{\"server\":{\"settings\":{\"fsync\":\"on\",\"cache\":\"1\",\"old\":\"x\"}}}",
+        "{\"server\":{\"settings\":{\"fsync\":\"failed\"}}}",
+        "{\"server\":{\"settings\":{\"fsync\":\"off\",\"cache\":\"1\",\"new\":\"y\"}}}",
+        "{\"server\":{\"settings\":{}}}",
+        "{\"server\":{\"settings\":{\"fsync\":\"maybe\",\"cache\":\"1\",\"old\":\"x\"}}}",
+    };
+    struct saved_sweep_run runs[COUNT_OF(servers)] = {{.repeat = 0}};
+    char path[64];
+    for (size_t i = 0; i < COUNT_OF(servers); i++) {
+        snprintf(runs[i].name, sizeof runs[i].name, "run-%zu", i);
+        snprintf(path, sizeof path, "%s/run-%zu", folder, i);
+        assert_int_equal(mkdir(path, 0700), 0);
+        snprintf(path, sizeof path, "run-%zu/run.json", i);
+        write_file(path, servers[i]);
+        runs[i].state = i == 2 ? SAVED_FAILED : SAVED_DONE;
+    }
+    struct saved_sweep sweep = {.runs = runs, .run_count = COUNT_OF(servers)};
+    snprintf(sweep.folder, sizeof sweep.folder, "%s", folder);
+    json_t *changes = saved_sweep_changes(&sweep);
+    static const char *const expected[] = {
+        "setting fsync of the server changed: on in run-1, off in run-3",
+        "setting old of the server changed: x in run-1, unknown in run-3",
+        "setting new of the server changed: unknown in run-1, y in run-3",
+    };
+    const size_t count = json_array_size(changes);
+    for (size_t i = 0; i < COUNT_OF(servers); i++) {
+        snprintf(path, sizeof path, "%s/run-%zu/run.json", folder, i);
+        unlink(path);
+        *strrchr(path, '/') = '\0';
+        rmdir(path);
+    }
+    EACH_CASE (i, expected, "%s", expected[i]) {
+        char text[200];
+        saved_sweep_describe_change(json_array_get(changes, i), text, sizeof text);
+        assert_string_equal(text, expected[i]);
+    }
+    assert_int_equal(count, COUNT_OF(expected));
+    json_decref(changes);
 }

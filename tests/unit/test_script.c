@@ -96,6 +96,36 @@ TEST(test_mistakes)
         {"format('%s', row())" BODY, NULL, ".lua:1:"},
         {"transaction('t', function() end, {weight = 0})", NULL, "weight above 0"},
         {"transaction('t', function() end, {isolation = 'none'})", NULL, "isolation must be"},
+        {"transaction('t', function() end, {pause = 'long'})", NULL, "generator"},
+        {"invariant('', 'SELECT 1')" BODY, NULL, "one line of 1 to 159 bytes"},
+        {"invariant('a\\nb', 'SELECT 1')" BODY, NULL, "one line of 1 to 159 bytes"},
+        {"invariant('a')" BODY, NULL, "invariant 'a' has no query"},
+        {"invariant('a', 'SELECT 1') invariant('a', 'SELECT 2')" BODY, NULL,
+         "'a' is declared twice"},
+        {"invariant('a', 'DELETE FROM t')" BODY, NULL, "must be a query (SELECT)"},
+        {"invariant('a', 'SELECT ?')" BODY, NULL, "cannot have a ?"},
+        {"invariant('a', 'SELECT ${session}')" BODY, NULL, "no session runs it"},
+        {"trend('a', 5)" BODY, NULL, "the options of a metric must be a table"},
+        {"trend('a', {units = 'ms'})" BODY, NULL, "a metric has no option 'units'; use unit"},
+        {"trend('a', {unit = 'a b'})" BODY, NULL, "the unit must be 1 to 11 letters"},
+        {"trend('a', {unit = ''})" BODY, NULL, "the unit must be 1 to 11 letters"},
+        {"trend('Wait')" BODY, NULL, "'Wait' cannot name a metric: use small letters"},
+        {"count('2nd')" BODY, NULL, "'2nd' cannot name a metric"},
+        {"gauge('')" BODY, NULL, "'' cannot name a metric"},
+        {"gauge('queue-depth')" BODY, NULL, "'queue-depth' cannot name a metric"},
+        {"count('throughput')" BODY, NULL, "'throughput' is a figure of every run"},
+        {"count('rows_lost')" BODY, NULL, "'rows_lost' is a figure of every run"},
+        {"count('lost')" BODY, NULL, "'lost' is a figure of every run"},
+        {"count('append')" BODY, NULL, "'append' is a figure of every run"},
+        {"count('append_p97')" BODY, NULL, "'append_p97' is a figure of every run"},
+        {"count('try_max')" BODY, NULL, "'try_max' is a figure of every run"},
+        {"count('stage2')" BODY, NULL, "'stage2' is a figure of every run"},
+        {"count('operation')" BODY, NULL, "'operation' is a figure of every run"},
+        {"count('a') trend('a')" BODY, NULL, "'a' is the name of a metric already"},
+        {"count('t') " BODY, NULL, "'t' is the name of a metric already"},
+        {BODY "count('t')", NULL, "'t' is the name of a transaction already"},
+        {"for i = 1, 41 do count('a' .. i) end " BODY, NULL, "at most 40 metrics"},
+        {"count('a'):add()" BODY, NULL, "add works only in a transaction's function, not at the"},
         {BODY BODY, NULL, "declared twice"},
         {"statement('t', 'SELECT 1') " BODY, NULL, "a transaction and a statement"},
         {"check(true)" BODY, NULL, "not at the top level"},
@@ -121,19 +151,42 @@ TEST(test_names_of_files)
     assert_false(script_is_file("oltp"));
 }
 
+/* The message begins with the script's path as the user gave it. */
+TEST(test_memory_limit)
+{
+    struct error error;
+    char expected[200];
+    assert_null(try_load("local s = ('x'):rep(1 << 30)" BODY, NULL, &error));
+    snprintf(expected, sizeof expected,
+             "%s: the script needs more than the 8 MiB that each session may use", path);
+    assert_string_equal(error.text, expected);
+}
+
 TEST(test_declarations)
 {
     struct script *script = load(
         "local n = param('rows', 10, 'how many')\n"
         "local t = dataset('t', n, {{'a', 'int64', row(), key = 'auto'},\n"
-        "  {'b', 'decimal(10,2)', uniform(1, 5)}, {'c', 'timestamp(3)'}}, {index = {'b', 'b, c'},\n"
+        "  {'b', 'decimal(10,2)', uniform(1, 5)}, {'c', 'timestamp(3)'}}, {index = {'b', 'b, c',\n"
+        "  clickhouse = {}},\n"
         "  create = {mariadb = 'create table t${rows}'}, options = 'x'})\n"
         "statement('s', {default = 'select ?', sqlite = 'SELECT ? -- ${rows}'}, {'int32'})\n"
         "statement('s', 'insert into t values (?, ?)', {'text(5)', 'float64'}, {adds_to = t})\n"
         "statement('late', ' begin', {}, {prepared = false})\n"
         "transaction('one', function() end, {weight = 2, autocommit = true, tries = 0})\n"
-        "transaction('two', function() end, {isolation = 'serializable'})",
+        "dataset('v', 1, {{'a', 'int32', row(), key = true}}, {varies = true})\n"
+        "invariant('a claim', {default = 'SELECT ${rows}', sqlite = 'with x as (select 1) select "
+        "2'})\n"
+        "transaction('two', function() end, {isolation = 'serializable', pause = 5})",
         "rows=2k");
+    assert_false(script->datasets[0].varies);
+    assert_true(script->datasets[1].varies);
+    assert_int_equal(script->invariant_count, 1);
+    assert_string_equal(script->invariants[0].claim, "a claim");
+    assert_int_equal(script->invariants[0].line, 11);
+    assert_string_equal(script_text_for(&script->invariants[0].sql, "mariadb"), "SELECT 2k");
+    assert_null(script->transactions[0].pause);
+    assert_non_null(script->transactions[1].pause);
     assert_int_equal(script->param_count, 1);
     assert_string_equal(script->params[0].value, "2k");
     assert_string_equal(script->params[0].usual, "10");
@@ -148,14 +201,15 @@ TEST(test_declarations)
     assert_string_equal(script_text_for(&dataset->create, "mysql"), "create table t2k");
     assert_null(script_text_for(&dataset->create, "postgresql"));
     assert_string_equal(script_text_for(&dataset->options, "postgresql"), "x");
-    assert_int_equal(dataset->index_count, 2);
+    assert_string_equal(script_text_for(&dataset->indexes, "postgresql"), "b\nb, c\n");
+    assert_string_equal(script_text_for(&dataset->indexes, "clickhouse"), "");
     assert_int_equal(script_load_table(script, 0)->column_count, 2);
     assert_int_equal(script->statement_count, 3);
     assert_int_equal(script->statements[0].operation, script->statements[1].operation);
     assert_int_equal(script->statements[0].kind, SCRIPT_READ);
     assert_int_equal(script->statements[1].adds_to, 0);
     assert_int_equal(script->statements[1].parameters.column_count, 2);
-    assert_int_equal(script->statements[1].line, 6);
+    assert_int_equal(script->statements[1].line, 7);
     assert_false(script->statements[2].is_prepared);
     assert_string_equal(script_text_for(&script->statements[0].sql, "sqlite"), "SELECT ? -- 2k");
     assert_int_equal(script->operation_count, 4);
@@ -277,6 +331,11 @@ static void host_found(void *context, bool is_found)
     add(context, "found %d ", is_found);
 }
 
+static void host_measure(void *context, size_t metric, double value)
+{
+    add(context, "measure %zu %g ", metric, value);
+}
+
 static bool host_is_stopped(void *context)
 {
     struct log *log = context;
@@ -293,9 +352,9 @@ static bool host_can_roll_back(void *context)
 static struct script_state *begin(const struct script *script, struct log *log,
                                   struct script_host *host, unsigned session)
 {
-    *host = (struct script_host){
-        log,        host_run,   host_forgive, host_append,        host_count,
-        host_think, host_check, host_found,   host_can_roll_back, host_is_stopped};
+    *host = (struct script_host){log,          host_run,           host_forgive,   host_append,
+                                 host_count,   host_think,         host_check,     host_found,
+                                 host_measure, host_can_roll_back, host_is_stopped};
     const struct script_place place = {
         .session = session, .sessions = 4, .seed = 5, .dialect = "sqlite", .host = host};
     struct script_state *state;
@@ -396,6 +455,46 @@ TEST(test_ends)
     EACH_CASE (i, cases, "%s", cases[i].body) {
         expect_end("local s = statement('s', 'select ?', {'int16'})\n", cases[i].body,
                    cases[i].next, cases[i].end, cases[i].words);
+    }
+}
+
+/* The numbers that a script adds to its metrics. */
+TEST(test_metrics)
+{
+    static const char metrics[] =
+        "local a, b, c = trend('a', {unit = 'ms'}), count('b'), gauge('c')\n"
+        "local d = derive(row(), function(i) b:add() return i end)\n";
+    static const struct {
+        const char *body;
+        enum script_end end;
+        const char *words; /* what the host gets, or the error */
+    } cases[] = {
+        {"a:add(12.5) b:add() b:add(3) c:add(-2) a:add('1.5')", SCRIPT_DONE,
+         "measure 0 12.5 measure 1 1 measure 1 3 measure 2 -2 measure 0 1.5 "},
+        {"a:add()", SCRIPT_WRONG, "trend 'a': add takes a number, not nothing"},
+        {"c:add(nil)", SCRIPT_WRONG, "gauge 'c': add takes a number, not nil"},
+        {"b:add(null)", SCRIPT_WRONG, "count 'b': add takes a number, not NULL"},
+        {"b:add(true)", SCRIPT_WRONG, "count 'b': add takes a number, not true"},
+        {"a:add('ms')", SCRIPT_WRONG, "trend 'a': add takes a number, not ms"},
+        {"a:add(0 / 0)", SCRIPT_WRONG, "trend 'a': add takes a finite number, not "},
+        {"a:add(1 / 0)", SCRIPT_WRONG, "trend 'a': add takes a finite number, not inf"},
+        {"b:add(-1)", SCRIPT_WRONG, "count 'b': add takes 0 or more, not -1"},
+        {"d()", SCRIPT_WRONG, "count 'b': add works only in a transaction's function, not in a"},
+        {"pcall(d) b:add()", SCRIPT_DONE, "measure 1 1 "},
+        {"trend('z')", SCRIPT_WRONG, "trend() must be called at the top level"},
+    };
+    EACH_CASE (i, cases, "%s", cases[i].body) {
+        char text[500];
+        struct error error;
+        struct log log = {.rows = 1};
+        snprintf(text, sizeof text, "%stransaction('t', function() %s end)", metrics,
+                 cases[i].body);
+        assert_int_equal(run_once(text, &log, &error), cases[i].end);
+        if (cases[i].end == SCRIPT_DONE) {
+            assert_string_equal(log.text, cases[i].words);
+        } else {
+            assert_part(error.text, cases[i].words);
+        }
     }
 }
 
@@ -596,6 +695,42 @@ TEST(test_weights)
     script_destroy(script);
 }
 
+/* A pause is drawn apart from the transaction's own draws, again for each turn. */
+TEST(test_pauses)
+{
+    struct script *script =
+        load("local half = derive(uniform(1, 100000), function(n) return n / 2 end)\n"
+             "transaction('none', function() end)\n"
+             "transaction('two', function() end, {pause = 2})\n"
+             "transaction('drawn', function() end, {pause = half})\n"
+             "transaction('wrong', function() end, {pause = -1})\n"
+             "transaction('text', function() end, {pause = derive(uniform(1, 2), function() return "
+             "'x' end)})",
+             NULL);
+    struct log log = {.rows = 0};
+    struct script_host host;
+    struct error error = {.kind = ERROR_NONE};
+    struct script_state *made = begin(script, &log, &host, 0);
+    int64_t ns = -1, same, other;
+    assert_int_equal(script_pause(made, 0, 7, &ns, &error), SCRIPT_DONE);
+    assert_int_equal(ns, 0);
+    assert_int_equal(script_pause(made, 1, 7, &ns, &error), SCRIPT_DONE);
+    assert_int_equal(ns, 2000000000);
+    assert_int_equal(script_pause(made, 2, 7, &ns, &error), SCRIPT_DONE);
+    assert_in_range(ns, 500000000, INT64_C(86400000000000));
+    assert_int_equal(script_pause(made, 2, 7, &same, &error), SCRIPT_DONE);
+    assert_int_equal(script_pause(made, 2, 8, &other, &error), SCRIPT_DONE);
+    assert_int_equal(same, ns);
+    assert_int_not_equal(other, ns);
+    assert_int_equal(script_pause(made, 3, 7, &ns, &error), SCRIPT_WRONG);
+    assert_part(error.text, "transaction 'wrong': the pause must be seconds, 0 to 86400");
+    error_clear(&error);
+    assert_int_equal(script_pause(made, 4, 7, &ns, &error), SCRIPT_WRONG);
+    assert_part(error.text, "transaction 'text': the pause must be seconds");
+    script_state_destroy(made);
+    script_destroy(script);
+}
+
 /* A statement with ${session} is different in each session. pairs visits the keys in the same order
  * in all sessions. */
 TEST(test_sessions)
@@ -655,6 +790,43 @@ TEST(test_rows)
     assert_int_equal(batch->columns[3].values.int16[0], drawn);
     assert_null(script_rows_fill(rows, made, 45, 1, 10, &error));
     assert_part(error.text, "row 49: the text 'long' does not fit column 'e' (text(3))");
+    script_rows_destroy(rows);
+    script_state_destroy(made);
+    script_destroy(script);
+}
+
+/* A function of derive can make a NULL, in a column that can have one. */
+TEST(test_rows_with_null)
+{
+    struct script *script = load(
+        "local function odd(i) return i % 2 == 1 and i or null end\n"
+        "dataset('t', 9, {{'a', 'int32', row(), key = true}, {'b', 'int32', derive(row(), odd)},\n"
+        "  {'c', 'text(5)', derive(row(), odd)}})\n"
+        "dataset('u', 9, {{'a', 'int32', derive(row(), odd), required = true}})\n" BODY,
+        NULL);
+    const struct script_place place = {.sessions = 1, .seed = 5, .dialect = "sqlite"};
+    struct script_state *made;
+    struct error error = {.kind = ERROR_NONE};
+    assert_int_equal(script_state_create(&made, script, &place, &error), STATUS_OK);
+    struct script_rows *rows = script_rows_create(script, 0, 4);
+    assert_non_null(rows);
+    for (uint64_t first = 0; first < 2; first++) { /* the second batch has no old NULLs */
+        const struct batch *batch = script_rows_fill(rows, made, first, 1, 4, &error);
+        assert_non_null(batch);
+        assert_null(batch->columns[0].is_null);
+        for (uint64_t r = 0; r < 4; r++) {
+            const bool is_null = (first + r + 1) % 2 == 0;
+            assert_int_equal(batch->columns[1].is_null[r], is_null);
+            assert_int_equal(batch->columns[2].is_null[r], is_null);
+            assert_int_equal(batch->columns[1].values.int32[r], is_null ? 0 : first + r + 1);
+            assert_int_equal(batch->columns[2].values.text[r].length, is_null ? 0 : 1);
+        }
+    }
+    script_rows_destroy(rows);
+    rows = script_rows_create(script, 1, 4);
+    assert_non_null(rows);
+    assert_null(script_rows_fill(rows, made, 0, 1, 4, &error));
+    assert_part(error.text, "row 1: column 'a' cannot be NULL");
     script_rows_destroy(rows);
     script_state_destroy(made);
     script_destroy(script);

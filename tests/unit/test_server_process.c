@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/mono.h"
+#include "base/text.h"
 #include "measure/server_process.h"
 
 enum {
@@ -568,13 +570,26 @@ TEST(without_proc_listeners_are_unknown)
     rmdir(folder);
 }
 
-/* A killed process keeps its sockets until the kernel has freed its memory. The server that was
- * started in its place must be found, not the killed process. */
-TEST(a_process_that_ends_is_not_the_server)
+/* A process of a made-up /proc. */
+struct made_process {
+    int pid, parent;
+    const char *name;
+    unsigned start;
+    bool listens;
+    bool is_ending;
+};
+
+enum {
+    MADE_MAX = 6,
+    PORT = 5432,
+    IS_ENDING = 0x4 /* PF_EXITING */
+};
+
+/* Makes a /proc in `folder`, in which the processes of the list (up to pid 0) listen on PORT and on
+ * the path /run/s.PORT. */
+static int make_proc(char *folder, const struct made_process *processes)
 {
-    char folder[] = "/tmp/append-proc-XXXXXX", path[sizeof(folder) + 16], note[200];
-    struct procfs_process found;
-    static const char *const processes[] = {"41", "42"};
+    char path[64];
     assert_non_null(mkdtemp(folder));
     const int proc = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(proc >= 0);
@@ -585,38 +600,185 @@ TEST(a_process_that_ends_is_not_the_server)
                "timeout inode\n"
                "   0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000   105"
                "        0 77 1 0 100 0 0 10 0\n");
-    for (size_t i = 0; i < 2; i++) {
+    write_file(path, "unix",
+               "Num       RefCount Protocol Flags    Type St Inode Path\n"
+               "0000000000000000: 00000002 00000000 00010000 0001 01 78 /run/s.5432\n");
+    for (const struct made_process *one = processes; one->pid != 0; one++) {
         char text[120];
-        snprintf(path, sizeof(path), "%s/fd", processes[i]);
-        assert_int_equal(mkdirat(proc, processes[i], 0700), 0);
+        snprintf(path, sizeof(path), "%d", one->pid);
         assert_int_equal(mkdirat(proc, path, 0700), 0);
-        snprintf(path, sizeof(path), "%s/fd/3", processes[i]);
-        assert_int_equal(symlinkat("socket:[77]", proc, path), 0);
-        snprintf(path, sizeof(path), "%s/%s", folder, processes[i]);
-        snprintf(text, sizeof(text), "%s (postgres) R 1 7 7 0 -1 %s 1 2 3 4 1 2 3 4 20 0 1 0 %zu\n",
-                 processes[i], i == 0 ? "4194628" : "4194624", 100 + i);
+        snprintf(path, sizeof(path), "%d/fd", one->pid);
+        assert_int_equal(mkdirat(proc, path, 0700), 0);
+        snprintf(path, sizeof(path), "%d/fd/3", one->pid);
+        assert_int_equal(symlinkat(one->listens ? "socket:[77]" : "socket:[79]", proc, path), 0);
+        snprintf(path, sizeof(path), "%d/fd/4", one->pid);
+        assert_int_equal(symlinkat(one->listens ? "socket:[78]" : "/dev/null", proc, path), 0);
+        snprintf(path, sizeof(path), "%s/%d", folder, one->pid);
+        snprintf(text, sizeof(text), "%d (%s) R %d 7 7 0 -1 %d 1 2 3 4 1 2 3 4 20 0 1 0 %u\n",
+                 one->pid, one->name, one->parent, 0x400000 | (one->is_ending ? IS_ENDING : 0),
+                 one->start);
         write_file(path, "stat", text);
     }
-    assert_true(server_find(proc, 5432, NULL, &found, note, sizeof(note)));
-    assert_int_equal(found.pid, 42);
-    assert_string_equal(note, "");
-    snprintf(path, sizeof(path), "%s/42", folder);
-    write_file(path, "stat", "42 (postgres) R 1 7 7 0 -1 4194628 1 2 3 4 1 2 3 4 20 0 1 0 101\n");
-    assert_false(server_find(proc, 5432, NULL, &found, note, sizeof(note)));
-    for (size_t i = 0; i < 2; i++) {
-        snprintf(path, sizeof(path), "%s/fd/3", processes[i]);
-        assert_int_equal(unlinkat(proc, path, 0), 0);
-        snprintf(path, sizeof(path), "%s/fd", processes[i]);
-        assert_int_equal(unlinkat(proc, path, AT_REMOVEDIR), 0);
-        snprintf(path, sizeof(path), "%s/%s", folder, processes[i]);
-        remove_file(path, "stat");
-        rmdir(path);
-    }
-    snprintf(path, sizeof(path), "%s/net", folder);
-    remove_file(path, "tcp");
-    rmdir(path);
+    return proc;
+}
+
+static int remove_entry(const char *path, const struct stat *about, int flag, struct FTW *ftw)
+{
+    (void)about, (void)flag, (void)ftw;
+    return remove(path);
+}
+
+static void remove_proc(int proc, const char *folder)
+{
     close(proc);
-    rmdir(folder);
+    assert_int_equal(nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+#define POSTGRES(pid, parent, start)                                                               \
+    {                                                                                              \
+        pid, parent, "postgres", start, true, false                                                \
+    }
+#define AT_PORT " on TCP port 5432 "
+
+/* The server is the process that listens and from which most of the others descend, and the
+ * oldest among equals. */
+TEST(the_process_that_listens)
+{
+    static const struct {
+        struct made_process processes[MADE_MAX];
+        int pid; /* 0: no process is found */
+        const char *note;
+    } cases[] = {
+        {{POSTGRES(41, 1, 100)}, 41, ""},
+        {{{41, 1, "postgres", 100, false, false}}, 0, "no process that append can see listens on"},
+        {{POSTGRES(41, 1, 100), POSTGRES(42, 41, 100)}, 41, ""},
+        {{POSTGRES(41, 42, 50), POSTGRES(42, 1, 100)}, 42, ""},
+        {{POSTGRES(41, 1, 50), POSTGRES(42, 1, 100), POSTGRES(43, 42, 100)},
+         42,
+         "1 other process listens" AT_PORT "and is not measured, because it is not a child of "
+         "process 42: to measure all, give --server-cgroup"},
+        {{POSTGRES(41, 1, 50), {43, 41, "sh", 60, false, false}, POSTGRES(44, 43, 70)}, 41, ""},
+        {{POSTGRES(41, 1, 101), POSTGRES(42, 1, 100), POSTGRES(43, 1, 102)},
+         42,
+         "2 other processes listen" AT_PORT "and are not measured, because they are not children "
+         "of process 42: to measure all, give --server-cgroup"},
+        /* a killed process keeps its sockets until the kernel has freed its memory */
+        {{{41, 1, "postgres", 100, true, true}, POSTGRES(42, 1, 101)}, 42, ""},
+        {{{41, 1, "postgres", 100, true, true}}, 0, "no process that append can see listens on"},
+        {{{1, 0, "systemd", 1, true, false}, POSTGRES(41, 1, 100)}, 41, ""},
+        {{{1, 0, "systemd", 1, true, false}}, 0, "the port belongs to systemd, which starts"},
+        {{{1, 0, "postgres", 1, true, false}}, 1, ""},
+        {{{41, 1, "docker-proxy", 9, true, false}}, 0, "the port belongs to docker-proxy: the"},
+        {{{41, 1, "pasta.avx2", 9, true, false}}, 0, "the port belongs to pasta.avx2: the"},
+        {{{41, 1, "conmo", 9, true, false}}, 41, ""},
+        {{{41, 1, "conmon2", 9, true, false}}, 41, ""},
+    };
+    EACH_CASE (i, cases, "case %zu: process %d, note '%s'", i, cases[i].pid, cases[i].note) {
+        char folder[] = "/tmp/append-proc-XXXXXX", note[200];
+        struct procfs_process found = {.pid = 0};
+        const int proc = make_proc(folder, cases[i].processes);
+        const bool is_found = server_find(proc, PORT, NULL, &found, note, sizeof(note));
+        remove_proc(proc, folder);
+        assert_int_equal(is_found, cases[i].pid != 0);
+        assert_int_equal(found.pid, cases[i].pid);
+        assert_int_equal(strncmp(note, cases[i].note, strlen(cases[i].note)), 0);
+        assert_int_equal(note[0] == '\0', cases[i].note[0] == '\0');
+    }
+}
+
+/* A path leads to the process that listens there, and else the port does. */
+TEST(the_process_that_listens_on_a_path)
+{
+    static const struct {
+        const char *path;
+        uint16_t port;
+        const char *note; /* NULL: the process is found */
+    } cases[] = {{"/run/s.5432", PORT, NULL},
+                 {"/run/s.5432", 1, NULL},
+                 {"/run/t.5432", PORT, NULL},
+                 {"/run/t.5432", 1, "nothing on this machine listens on socket /run/t.5432 (a "}};
+    EACH_CASE (i, cases, "%s, port %u", cases[i].path, (unsigned)cases[i].port) {
+        static const struct made_process processes[] = {POSTGRES(41, 1, 100), {.pid = 0}};
+        char folder[] = "/tmp/append-proc-XXXXXX", note[200];
+        struct procfs_process found = {.pid = 0};
+        const int proc = make_proc(folder, processes);
+        const bool is_found =
+            server_find(proc, cases[i].port, cases[i].path, &found, note, sizeof(note));
+        remove_proc(proc, folder);
+        assert_int_equal(is_found, cases[i].note == NULL);
+        assert_int_equal(found.pid, is_found ? 41 : 0);
+        assert_part(note, is_found ? "" : cases[i].note);
+    }
+}
+
+/* Two processes are related if one of them is above the other; init does not count. */
+TEST(related_processes)
+{
+    static const struct made_process processes[] = {POSTGRES(1, 0, 1),   POSTGRES(41, 1, 1),
+                                                    POSTGRES(42, 41, 1), POSTGRES(43, 42, 1),
+                                                    POSTGRES(44, 41, 1), {.pid = 0}};
+    static const struct {
+        pid_t one, other;
+        bool are_related;
+    } cases[] = {{42, 42, true},  {41, 42, true},  {41, 43, true}, {42, 44, false},
+                 {43, 44, false}, {41, 99, false}, {1, 43, false}, {1, 1, true}};
+    char folder[] = "/tmp/append-proc-XXXXXX";
+    const int proc = make_proc(folder, processes);
+    EACH_CASE (i, cases, "%d and %d", (int)cases[i].one, (int)cases[i].other) {
+        assert_int_equal(server_is_related(proc, cases[i].one, cases[i].other),
+                         cases[i].are_related);
+        assert_int_equal(server_is_related(proc, cases[i].other, cases[i].one),
+                         cases[i].are_related);
+    }
+    remove_proc(proc, folder);
+}
+
+struct walked {
+    size_t count;
+    pid_t pids[CHILDREN + 2];
+    pid_t root;
+};
+
+static void note_process(void *context, pid_t pid, bool is_root)
+{
+    struct walked *walked = context;
+    if (walked->count < COUNT_OF(walked->pids)) {
+        walked->pids[walked->count++] = pid;
+    }
+    walked->root = is_root ? pid : walked->root;
+}
+
+TEST_BETWEEN(the_processes_of_a_server, set_up, tear_down)
+{
+    const struct server *server = *state;
+    struct server_process *process = look(&(struct server_selector){.port = server->port});
+    struct walked walked = {.count = 0};
+    server_process_walk(process, note_process, &walked);
+    assert_int_equal(walked.count, CHILDREN + 1);
+    assert_int_equal(walked.root, server->pid);
+    for (size_t i = 0; i < CHILDREN; i++) {
+        size_t at = 0;
+        while (at < walked.count && walked.pids[at] != server->children[i]) {
+            at++;
+        }
+        assert_true(at < walked.count);
+    }
+    assert_true(server_process_runs(process, server->children[0]));
+    assert_false(server_process_runs(process, 0x3ffffffe));
+    const pid_t ended = fork();
+    if (ended == 0) {
+        _exit(0);
+    }
+    siginfo_t about;
+    assert_int_equal(waitid(P_PID, (id_t)ended, &about, WEXITED | WNOWAIT), 0);
+    assert_false(server_process_runs(process, ended));
+    assert_int_equal(waitpid(ended, NULL, 0), ended);
+    server_process_destroy(process);
+    process = look(&(struct server_selector){.cgroup = "/nowhere/at/all"});
+    walked.count = 0;
+    server_process_walk(process, note_process, &walked);
+    assert_int_equal(walked.count, 0);
+    server_process_destroy(process);
 }
 
 static int set_up(void **state)

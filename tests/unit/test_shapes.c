@@ -145,7 +145,7 @@ TEST(test_reconnecting_is_not_gone)
 TEST(test_times_of_a_session)
 {
     struct plan plan = make_plan();
-    plan.rate_rows_per_s = 20000;
+    plan.rate.first = 20000;
     script = (struct scripted){.status = STATUS_OK};
     struct result *result = run(&plan);
     int64_t longest_ns = 0;

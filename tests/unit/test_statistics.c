@@ -81,3 +81,29 @@ TEST(test_spread)
     spread = spread_of((double[]){10, 1, 4, 5}, 4);
     assert_true(spread.median == 4.5 && spread.lowest == 1 && spread.highest == 10);
 }
+
+static void expect_share(const struct statistics_share *share, double middle, double low,
+                         double high)
+{
+    expect_close(share->share, middle, 1e-9);
+    expect_close(share->low, low, 1e-9);
+    expect_close(share->high, high, 1e-9);
+}
+
+/* By hand: share 0.5, squares 4 × 1, error sqrt(4 / (4 × 3)) / 10, t(95 %, 3) = 3.182446. */
+TEST(test_share)
+{
+    static const double parts[] = {6, 4, 6, 4}, wholes[] = {10, 10, 10, 10}, nothing[4];
+    static const double far[] = {10, 0, 10, 0}, even[] = {5, 10, 20, 5},
+                        of_even[] = {10, 20, 40, 10};
+    struct statistics_share share;
+    assert_true(statistics_share(parts, wholes, 4, &share));
+    expect_share(&share, 0.5, 0.5 - 0.18373862310, 0.5 + 0.18373862310);
+    assert_true(statistics_share(far, wholes, 4, &share));
+    expect_share(&share, 0.5, 0, 1); /* cut at 0 and 1 */
+    expect_close(share.half, 0.91869311551, 1e-9);
+    assert_true(statistics_share(even, of_even, 4, &share));
+    expect_share(&share, 0.5, 0.5, 0.5); /* the same share in batches of different size */
+    assert_false(statistics_share(parts, wholes, 1, &share));
+    assert_false(statistics_share(parts, nothing, 4, &share));
+}

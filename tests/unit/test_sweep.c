@@ -227,7 +227,7 @@ TEST(test_csv_of_exit_codes)
     csv_table_free(&table);
 }
 
-/* for builds without the adapter, too */
+/* also for builds without the adapter */
 static const struct adapter server = {.name = "postgresql"};
 
 TEST(test_text)

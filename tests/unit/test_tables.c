@@ -24,6 +24,7 @@ static const struct {
     {&report_transactions, &(const struct operation_row){.set = &set}},
     {&report_statements, &(const struct operation_row){.set = &set}},
     {&report_datasets, &(const struct dataset_row){"t", &verification}},
+    {&report_invariants, &(const struct invariant_result){.claim = "sums are equal"}},
     {&report_findings, &(const struct finding){.name = "max_connections"}},
     {&report_expectations, &(const struct expectation){.is_met = true}},
 };

@@ -218,7 +218,7 @@ TEST_BETWEEN(test_connections, set_up, NULL)
     counters[RECORDER_RECONNECTS_FAILED] = 20;
     counters[RECORDER_CHURNS] = 1;
     check_line("Lost      1,200 connections, 1,199 reconnected, 20 attempts to reconnect failed");
-    check_line("Churn     1 connection closed and reopened by --churn");
+    check_line("Churn     1 connection closed and reopened by append");
 }
 
 TEST_BETWEEN(test_fairness, set_up, NULL)

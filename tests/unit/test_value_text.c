@@ -131,8 +131,8 @@ static size_t count_digits(const char *text)
     return digits;
 }
 
-/* Checks that the text is read as the number again (the text of a float also as a double), and that
- * no shorter text is. */
+/* Checks that parsing the text gives the number back (the text of a float also when parsed as a
+ * double), and that no shorter text does. */
 static void check_real(double value, bool is_float)
 {
     char text[VALUE_TEXT_BYTES + 1], shortest[64];

@@ -227,6 +227,37 @@ TEST(test_scripts)
     end_scripted(&run);
 }
 
+/* Broken claims about the script's tables weigh as lost rows do. */
+TEST(test_invariants)
+{
+    struct invariant_result claims[] = {
+        {.claim = "sums are equal", .state = VERIFICATION_DONE},
+        {.claim = "no gap", .state = VERIFICATION_DONE},
+    };
+    struct scripted_run run;
+    struct judge_context context = scripted;
+    make_scripted(&run);
+    run.result->invariants = claims;
+    run.result->invariant_count = COUNT_OF(claims);
+    expect(run.result, &context, VERDICT_VALID, EXIT_CODE_OK, "every transaction was committed");
+    claims[1].state = VERIFICATION_FAILED;
+    snprintf(claims[1].reason, sizeof claims[1].reason, "no such table");
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_SHORT,
+           "1 of 2 invariants could not be checked: no such table");
+    context.was_interrupted = true;
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_INTERRUPTED, "no such table");
+    context.was_interrupted = false;
+    claims[0].rows = 3;
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_SHORT,
+           "1 of 2 invariants is broken: sums are equal (3 rows)");
+    claims[1].state = VERIFICATION_DONE;
+    claims[1].rows = 1;
+    take_from_committed(&run, 4, COUNT_FAILED);
+    run.counters[RECORDER_TRANSACTIONS_REFUSED] = 4;
+    expect(run.result, &context, VERDICT_DEGRADED, EXIT_CODE_SHORT, "2 of 2 invariants are broken");
+    end_scripted(&run);
+}
+
 TEST(test_client_bound)
 {
     struct result *r = make_good();
@@ -776,6 +807,20 @@ static void assert_judged(struct made *made, enum exit_code code, enum verdict v
 TEST(test_a_maximum_is_a_result)
 {
     assert_judged(make(), EXIT_CODE_OK, VERDICT_VALID, "297 sessions were held; 298 were not");
+}
+
+TEST(test_a_search_that_breaks_a_claim)
+{
+    struct invariant_result claim = {.claim = "no gap", .state = VERIFICATION_DONE, .rows = 2};
+    struct made *made = make();
+    made->result.invariants = &claim;
+    made->result.invariant_count = 1;
+    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "1 of 1 invariants is broken: no gap");
+    claim = (struct invariant_result){.state = VERIFICATION_FAILED, .reason = "gone"};
+    made = make();
+    made->result.invariants = &claim;
+    made->result.invariant_count = 1;
+    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "could not be checked: gone");
 }
 
 TEST(test_a_search_next_to_other_programs)

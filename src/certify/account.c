@@ -1,0 +1,55 @@
+#include "certify/account.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "certify/rows.h"
+
+struct account *account_create(unsigned sessions, uint64_t seed, struct error *error)
+{
+    const size_t each = sizeof(struct account_session) * sessions;
+    const size_t head = (sizeof(struct account) + 63) / 64 * 64;
+    const size_t bytes = head + each + (size_t)sessions * ACCOUNT_TRANSACTIONS_MAX;
+    /* the kernel gives memory only to the pages that are used */
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        error_set(error, ERROR_MEMORY, errno, NULL,
+                  "client limit: no memory for the account of %u sessions: %s", sessions,
+                  strerror(errno));
+        return NULL;
+    }
+    struct account *account = memory;
+    account->sessions = sessions;
+    account->seed = seed;
+    account->fault_ns = INT64_MAX;
+    account->each = (void *)((char *)memory + head);
+    account->outcomes = (void *)((char *)memory + head + each);
+    account->bytes = bytes;
+    return account;
+}
+
+void account_destroy(struct account *account)
+{
+    if (account != NULL) {
+        munmap(account, account->bytes);
+    }
+}
+
+void account_sum(const struct account *account, struct account_rows *rows)
+{
+    *rows = (struct account_rows){0};
+    for (unsigned s = 0; s < account->sessions; s++) {
+        const struct account_session *session = &account->each[s];
+        rows->acknowledged += session->acknowledged;
+        rows->rejected += session->rejected;
+        for (uint64_t n = 0; n < session->next; n++) {
+            if (*account_outcome(account, s, n) == OUTCOME_SENT) {
+                unsigned sizes[ROWS_TABLES];
+                rows_sizes(account->seed, s, n, account->has_transactions, sizes);
+                rows->in_doubt += sizes[0] + sizes[1];
+            }
+        }
+    }
+}

@@ -1,0 +1,293 @@
+#include "certify/certify.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/ask.h"
+#include "base/text.h"
+
+/* Bits of the first table's rows come first in a transaction's 128 bits. */
+enum {
+    SECOND_FIRST_BIT = ROWS_FIRST_MAX,
+    WORD_BITS = 64
+};
+_Static_assert(ROWS_FIRST_MAX + ROWS_SECOND_MAX <= 2 * WORD_BITS, "16 bytes for a transaction");
+
+enum status audit_begin(struct audit *audit, struct account *account, struct fault_result *result,
+                        struct error *error)
+{
+    size_t transactions = 0;
+    *audit = (struct audit){.account = account, .result = result};
+    audit->first = calloc(account->sessions + 1, sizeof *audit->first);
+    for (unsigned s = 0; s < account->sessions && audit->first != NULL; s++) {
+        audit->first[s] = transactions;
+        transactions += account->each[s].next;
+    }
+    audit->seen = calloc(transactions + 1, sizeof *audit->seen);
+    if (audit->first == NULL || audit->seen == NULL) {
+        audit_end(audit);
+        error_set(error, ERROR_MEMORY, 0, NULL,
+                  "client limit: no memory to read %zu transactions back (16 bytes each)",
+                  transactions);
+        return STATUS_FATAL;
+    }
+    return STATUS_OK;
+}
+
+void audit_end(struct audit *audit)
+{
+    free(audit->seen);
+    free(audit->first);
+    *audit = (struct audit){.account = NULL};
+}
+
+/* Counts a finding; keeps the words of the first one. `id` is a row, or with size 0 a transaction,
+ * whose rows may be in both tables. */
+static void find(struct audit *audit, enum fault_finding finding, uint64_t count,
+                 const struct rows_id *id)
+{
+    struct fault_result *result = audit->result;
+    result->findings[finding] += count;
+    if (result->first[0] == '\0' &&
+        (audit->known == NULL || result->findings[finding] > audit->known[finding])) {
+        snprintf(result->first, sizeof result->first, "%s: session %u, transaction %" PRIu64 "%s%s",
+                 finding_words[finding].key, id->session + 1, id->number,
+                 id->size > 0 ? ", table " : "", id->size > 0 ? rows_table_names[id->table] : "");
+    }
+}
+
+void audit_take(struct audit *audit, const struct rows_id *id, const char *text, size_t length,
+                int64_t checksum)
+{
+    const struct account *account = audit->account;
+    unsigned sizes[ROWS_TABLES];
+    audit->result->rows_read++;
+    if (length > ROWS_TEXT_MAX ||
+        rows_checksum(account->seed, id, text, (unsigned)length) != checksum) {
+        find(audit, FINDING_TORN, 1, id);
+        return;
+    }
+    if (id->session >= account->sessions || id->number >= account->each[id->session].next) {
+        find(audit, FINDING_FOREIGN, 1, id);
+        return;
+    }
+    rows_sizes(account->seed, id->session, id->number, account->has_transactions, sizes);
+    if (id->size != sizes[id->table] || id->place >= id->size) {
+        find(audit, FINDING_FOREIGN, 1, id);
+        return;
+    }
+    const unsigned bit = id->place + (id->table > 0 ? SECOND_FIRST_BIT : 0);
+    uint64_t *words = audit->seen[audit->first[id->session] + id->number];
+    const uint64_t mask = UINT64_C(1) << bit % WORD_BITS;
+    if ((words[bit / WORD_BITS] & mask) != 0) {
+        find(audit, FINDING_DUPLICATE, 1, id);
+    }
+    words[bit / WORD_BITS] |= mask;
+}
+
+/* Judges a transaction of which `there` of `rows` rows are there. Returns its new outcome. */
+static enum outcome judge(struct audit *audit, enum outcome outcome, unsigned there, unsigned rows,
+                          const struct rows_id *id)
+{
+    const bool is_half = there > 0 && there < rows;
+    const bool is_owed = outcome == OUTCOME_KEPT;
+    if (outcome == OUTCOME_SENT && !audit->is_settled && there < rows) {
+        return OUTCOME_SENT;
+    }
+    if (is_owed && there < rows) {
+        find(audit, FINDING_LOST, rows - there, id);
+    }
+    if (is_half) {
+        find(audit, FINDING_HALF, 1, id);
+    }
+    if (outcome == OUTCOME_REJECTED && there > 0) {
+        find(audit, FINDING_REJECTED, there, id);
+        return OUTCOME_BROKEN;
+    }
+    if (is_half || (is_owed && there < rows)) {
+        return OUTCOME_BROKEN;
+    }
+    return there > 0 ? OUTCOME_KEPT : OUTCOME_REJECTED;
+}
+
+/* Judges the transactions of a session, the latest first: a transaction that was lost whole is a
+ * hole if a later one is there. */
+static void judge_session(struct audit *audit, unsigned session)
+{
+    const struct account *account = audit->account;
+    bool has_later = false;
+    for (uint64_t n = account->each[session].next; n-- > 0;) {
+        _Atomic uint8_t *outcome = account_outcome(account, session, n);
+        const uint64_t *words = audit->seen[audit->first[session] + n];
+        const unsigned there =
+            (unsigned)(__builtin_popcountll(words[0]) + __builtin_popcountll(words[1]));
+        const struct rows_id id = {.session = session, .number = n};
+        unsigned sizes[ROWS_TABLES];
+        if (*outcome == OUTCOME_BROKEN) {
+            continue;
+        }
+        rows_sizes(account->seed, session, n, account->has_transactions, sizes);
+        const bool is_owed = *outcome == OUTCOME_KEPT;
+        *outcome = (uint8_t)judge(audit, *outcome, there, sizes[0] + sizes[1], &id);
+        if (is_owed && there == 0 && has_later) {
+            find(audit, FINDING_HOLE, 1, &id);
+        }
+        has_later = has_later || there > 0;
+    }
+}
+
+void audit_judge(struct audit *audit)
+{
+    for (unsigned s = 0; s < audit->account->sessions; s++) {
+        judge_session(audit, s);
+    }
+}
+
+/* The reading of one table. */
+struct reading {
+    const struct audit_reading *of;
+    unsigned table;
+    bool is_odd; /* a row has another number of cells */
+};
+
+/* Returns whether a value fits into the member of rows_id that it is for. */
+static bool fits(const struct cell *cell, int64_t most)
+{
+    const int64_t value = ask_number(cell);
+    return !cell->is_null && value >= 0 && value <= most;
+}
+
+static bool take_row(void *context, const struct cell *cells, size_t count)
+{
+    struct reading *reading = context;
+    const struct audit_reading *of = reading->of;
+    struct rows_id id = {.table = reading->table};
+    if (count != ROWS_COLUMNS) {
+        reading->is_odd = true;
+        return false;
+    }
+    if (!fits(&cells[ROWS_SESSION], INT32_MAX) || !fits(&cells[ROWS_NUMBER], INT64_MAX) ||
+        !fits(&cells[ROWS_PLACE], INT32_MAX) || !fits(&cells[ROWS_SIZE], INT32_MAX) ||
+        cells[ROWS_TEXT].is_null || cells[ROWS_TEXT].type != COLUMN_TEXT) {
+        of->audit->result->rows_read++;
+        find(of->audit, FINDING_TORN, 1, &id);
+        return true;
+    }
+    id.session = (unsigned)ask_number(&cells[ROWS_SESSION]);
+    id.number = (uint64_t)ask_number(&cells[ROWS_NUMBER]);
+    id.place = (unsigned)ask_number(&cells[ROWS_PLACE]);
+    id.size = (unsigned)ask_number(&cells[ROWS_SIZE]);
+    const struct text_value *text = &cells[ROWS_TEXT].as.text;
+    audit_take(of->audit, &id, text->bytes, text->length, ask_number(&cells[ROWS_CHECKSUM]));
+    return true;
+}
+
+static enum status read_table(const struct audit_reading *of, unsigned number, struct error *error)
+{
+    struct table table;
+    struct buffer sql = {0};
+    struct reading reading = {.of = of, .table = number};
+    struct answer answer = {.take = take_row, .context = &reading};
+    const char quote = of->connection->identifier_quote;
+    enum status status = rows_describe(&table, number, error);
+    for (size_t i = 0; i < table.column_count; i++) {
+        buffer_add_text(&sql, i == 0 ? "select " : ", ");
+        buffer_add_identifier(&sql, table.columns[i].name, quote);
+    }
+    buffer_add_text(&sql, " from ");
+    buffer_add_identifier(&sql, table.name, quote);
+    if (status == STATUS_OK) {
+        status = ask_rows(of->adapter, of->conn, buffer_text(&sql), NULL, &answer, error);
+    }
+    if (status == STATUS_OK && reading.is_odd) {
+        error_set(error, ERROR_DATA, 0, NULL, "table %s does not have append's columns",
+                  table.name);
+        status = STATUS_REJECTED;
+    }
+    if (status != STATUS_OK) {
+        error_prefix(error, "table %s cannot be read", table.name);
+    }
+    buffer_fini(&sql);
+    table_fini(&table);
+    return status;
+}
+
+/* Takes a row of the database's own check of a table. */
+static bool take_check(void *context, const struct cell *cells, size_t count)
+{
+    struct audit *audit = context;
+    char text[160] = "";
+    char kind[8] = "";
+    if (count > 1) {
+        ask_text(&cells[count - 2], kind, sizeof kind);
+    }
+    if (count > 0 && strcasecmp(kind, "note") != 0) {
+        ask_text(&cells[count - 1], text, sizeof text);
+    }
+    if (text[0] != '\0' && strcasecmp(text, "ok") != 0) {
+        struct fault_result *result = audit->result;
+        result->findings[FINDING_DAMAGE]++;
+        if (result->first[0] == '\0' &&
+            (audit->known == NULL ||
+             result->findings[FINDING_DAMAGE] > audit->known[FINDING_DAMAGE])) {
+            snprintf(result->first, sizeof result->first, "the server's check: %s", text);
+        }
+    }
+    return true;
+}
+
+/* Runs the database's own check of a table and its indexes. */
+static enum status check_table(const struct audit_reading *of, unsigned number, struct error *error)
+{
+    const struct integrity_statements *words = of->connection->integrity;
+    struct buffer sql = {0};
+    struct error refused = {.kind = ERROR_NONE};
+    struct answer answer = {.take = take_check, .context = of->audit};
+    int64_t is_available = 1;
+    if (words == NULL || words->check == NULL) {
+        return STATUS_OK;
+    }
+    if (words->available != NULL) {
+        struct answer available = {.take = ask_take_number, .context = &is_available};
+        is_available = 0;
+        const enum status asked =
+            ask_rows(of->adapter, of->conn, words->available, NULL, &available, error);
+        if (asked == STATUS_LOST) {
+            return asked;
+        }
+        error_clear(error);
+    }
+    if (is_available == 0) {
+        return STATUS_OK;
+    }
+    ask_write(&sql, words->check, of->connection, rows_table_names[number], NULL, 0);
+    const enum status status =
+        ask_rows(of->adapter, of->conn, buffer_text(&sql), NULL, &answer, &refused);
+    buffer_fini(&sql);
+    if (status == STATUS_LOST) {
+        *error = refused;
+        return status;
+    }
+    if (status != STATUS_OK && refused.kind == ERROR_SERVER &&
+        (refused.sqlstate[0] == '\0' || strncmp(refused.sqlstate, "XX", 2) == 0)) {
+        const struct cell cell = {.type = COLUMN_TEXT,
+                                  .as.text = {refused.text, (uint32_t)strlen(refused.text)}};
+        take_check(of->audit, &cell, 1);
+    }
+    return STATUS_OK;
+}
+
+enum status audit_read(const struct audit_reading *reading, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
+        status = read_table(reading, t, error);
+    }
+    for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
+        status = check_table(reading, t, error);
+    }
+    return status;
+}

@@ -1,0 +1,178 @@
+/*
+ * A certificate: what append certify did to a server, and what it found.
+ *
+ * The command fills a struct certificate, fault by fault. certificate_write makes the files of the
+ * run from it: faults.csv, certificate.json, certificate.html and, if asked for, JUnit XML.
+ */
+#ifndef CERTIFY_CERTIFICATE_H
+#define CERTIFY_CERTIFICATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "append/adapter.h"
+#include "append/error.h"
+#include "base/process.h"
+#include "certify/fault.h"
+#include "plan/plan.h"
+
+#define CERTIFICATE_CSV "faults.csv"
+#define CERTIFICATE_JSON "certificate.json"
+#define CERTIFICATE_PAGE "certificate.html"
+
+/* What the reading back after a fault can find. Each entry: enumerator, key in files, title, what
+ * is counted, and whether it breaks the certificate. */
+#define FINDINGS(X)                                                                                \
+    X(LOST, "lost", "Lost", "acknowledged rows that are not in the table")                         \
+    X(DUPLICATE, "duplicate", "Duplicate", "rows that are there more than once")                   \
+    X(FOREIGN, "foreign", "Foreign", "rows that append has not sent")                              \
+    X(REJECTED, "rejected", "Rejected but kept",                                                   \
+      "rows that are in the table although the server refused their transaction")                  \
+    X(TORN, "torn", "Torn", "rows whose values do not fit their checksum")                         \
+    X(HALF, "half", "Half transactions",                                                           \
+      "batches and transactions of which some rows are in the tables and some are not")            \
+    X(HOLE, "holes", "Holes",                                                                      \
+      "lost transactions of a session that are followed by a later one that is there")             \
+    X(DAMAGE, "damage", "Damaged objects", "tables and indexes that the server's own check reports")
+
+enum fault_finding {
+#define FINDING_ID(id, key, title, what) FINDING_##id,
+    FINDINGS(FINDING_ID)
+#undef FINDING_ID
+    FINDING_COUNT
+};
+
+struct finding_words {
+    const char *key, *title, *what;
+};
+extern const struct finding_words finding_words[FINDING_COUNT];
+
+/* A fault, and what reading everything back after it found. Numbers of rows are of the whole run up
+ * to that moment, except for findings, which are those not seen after an earlier fault. */
+struct fault_result {
+    struct fault fault;
+    int64_t at_ns;         /* moment of the fault, since the start of the run */
+    int64_t after_ack_ns;  /* since the latest acknowledgement that append had seen; -1 = none */
+    uint64_t acknowledged; /* rows that the server had acknowledged before the fault */
+    uint64_t in_doubt;     /* rows sent and not answered before the fault */
+    uint64_t rejected;     /* rows of transactions that the server refused */
+    int64_t down_ns;       /* from the fault until the server accepted a session again; -1: it did
+                              not, or the fault left it up */
+    int64_t recover_ns;    /* from the start of the server until it accepted a session; -1 as
+                              above */
+    int64_t read_ns;       /* time of reading back */
+    uint64_t rows_read;    /* rows in the tables */
+    bool is_read;          /* every table was read to its end */
+    uint64_t findings[FINDING_COUNT];
+    char first[200]; /* the first finding in words: "session 3, transaction 17: ..." */
+    char failure[ERROR_TEXT_BYTES]; /* the server did not start again, or a table could not be read;
+                                       "" if neither */
+};
+
+enum {
+    CERTIFICATE_TEXT_BYTES = 256,
+    CERTIFICATE_PLACES_MAX = 12
+};
+
+/* What is under the server's data. */
+struct certificate_place {
+    char name[40]; /* "file system" */
+    char value[CERTIFICATE_TEXT_BYTES];
+};
+
+/* A series of faults under one setting: the proof run, or the run that is certified. */
+struct fault_series {
+    struct fault_result *results; /* owned */
+    size_t count;                 /* faults that were done */
+    size_t planned;
+    struct server_settings settings;      /* as the server reported them before the first fault */
+    char options[CERTIFICATE_TEXT_BYTES]; /* settings given to a server of append's own */
+};
+
+enum certificate_verdict {
+    CERTIFICATE_CLEAN,      /* every acknowledged row is there, once and whole */
+    CERTIFICATE_BROKEN,     /* something was found */
+    CERTIFICATE_UNPROVEN,   /* --prove: the unsafe setting lost nothing */
+    CERTIFICATE_UNFINISHED, /* the faults could not all be done; `reason` says why */
+};
+
+struct certificate {
+    const struct plan *plan;
+    int64_t start_wall_ns, start_mono_ns, elapsed_ns;
+    char server[CERTIFICATE_TEXT_BYTES]; /* product and version */
+    char place[CERTIFICATE_TEXT_BYTES];  /* target as shown, or "a server of append's own" */
+    char command[1024];                  /* repeats the run, seed included */
+    struct certificate_place places[CERTIFICATE_PLACES_MAX];
+    size_t place_count;
+    struct fault_series proof; /* planned == 0 without --prove */
+    struct fault_series series;
+    enum certificate_verdict verdict;
+    enum exit_code code;
+    char reason[ERROR_TEXT_BYTES]; /* why the verdict is UNFINISHED or UNPROVEN */
+};
+
+/* Returns the sum of a finding over the faults of a series. */
+uint64_t certificate_sum(const struct fault_series *series, enum fault_finding finding);
+
+/* Returns whether a fault had a finding or a failure. */
+bool certificate_is_broken(const struct fault_result *result);
+
+/* Returns the upper bound, with 95 % confidence, of the share of faults that lose a row, after
+ * `faults` faults without a loss: the rule of three, 3/n (Hanley, Lippman-Hand, JAMA 1983), at most
+ * 1. */
+double certificate_bound(size_t faults);
+
+/* Returns whether fault `number` of a series could have shown a loss: rows were acknowledged since
+ * the fault before it, and everything was read back after it. A bound counts only such faults. */
+bool certificate_is_telling(const struct fault_series *series, size_t number);
+
+/* The faults of a kind. */
+struct fault_tally {
+    size_t done;
+    size_t telling;   /* see certificate_is_telling */
+    size_t broken;    /* with a finding or a failure */
+    size_t failed;    /* with a failure */
+    size_t in_flight; /* that struck while rows had been sent but not yet answered */
+    int64_t down_ns;  /* longest time without a session; 0 if the server was never down */
+};
+
+/* Counts the faults of a kind, or all faults for FAULT_KINDS. */
+struct fault_tally certificate_count(const struct fault_series *series, enum fault_kind kind);
+
+/* Returns whether the certificate certifies something: nothing was found, and at least one fault
+ * could have shown a loss. */
+bool certificate_is_given(const struct certificate *certificate);
+
+/* What a kind of fault is called in a sentence: "power loss", "power losses". */
+struct fault_nouns {
+    const char *one, *many;
+};
+extern const struct fault_nouns fault_nouns[FAULT_KINDS];
+
+enum {
+    CERTIFICATE_PERCENT_BYTES = 24,
+    CERTIFICATE_MOMENT_BYTES = 64,
+    CERTIFICATE_STATEMENT_BYTES = 2048
+};
+
+/* Writes certificate_bound as "15 %", rounded up. Returns `text`. */
+const char *certificate_percent(size_t faults, char text[CERTIFICATE_PERCENT_BYTES]);
+
+/* Writes where in the server's work a fault struck: "2.10 ms after an acknowledgement". Returns
+ * `text`. */
+const char *certificate_describe_moment(const struct fault_result *result,
+                                        char text[CERTIFICATE_MOMENT_BYTES]);
+
+/* Writes the statement: one or two sentences that say what was proven and what was not. */
+void certificate_state(const struct certificate *certificate, char *text, size_t size);
+
+/* Adds certificate.html, the page. The hashes are those of the two other files. */
+void certificate_add_page(struct buffer *html, const struct certificate *certificate,
+                          const char *csv_hash, const char *json_hash);
+
+/* Writes the files into `folder`: faults.csv, certificate.json, certificate.html, and the JUnit
+ * file of the plan. On REJECTED *error names the file. */
+enum status certificate_write(const struct certificate *certificate, const char *folder,
+                              struct error *error);
+
+#endif

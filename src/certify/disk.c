@@ -1,0 +1,263 @@
+#include "certify/own_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/fs.h>
+#include <linux/loop.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/mono.h"
+#include "base/process.h"
+#include "base/text.h"
+
+/* The same in the kernel's fs/ext4/ext4.h (EXT4_IOC_SHUTDOWN) and fs/xfs/libxfs/xfs_fs.h
+ * (XFS_IOC_GOINGDOWN), which programs cannot include. */
+#define SHUTDOWN_IOCTL _IOR('X', 125, uint32_t)
+#define SHUTDOWN_NO_LOG_FLUSH 2
+
+#define MAKE_NS (60 * MONO_NS_PER_S)
+#define UNMOUNT_NS (10 * MONO_NS_PER_S)
+#define UNMOUNT_PAUSE_NS (20 * MONO_NS_PER_MS)
+
+enum {
+    LOOP_TRIES = 50
+};
+
+static enum status fail(struct error *error, const char *what, const char *path)
+{
+    const int number = errno;
+    error_set(error, ERROR_SYSTEM, number, NULL, "%s %s: %s%s", what, path, strerror(number),
+              number == EPERM || number == EACCES
+                  ? ": a disk of append's own needs root (in a container: --privileged)"
+                  : "");
+    return STATUS_FATAL;
+}
+
+static enum status make_image(struct disk *disk, uint64_t bytes, struct error *error)
+{
+    const int file = open(disk->image, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0) {
+        return fail(error, "cannot make the disk image", disk->image);
+    }
+    disk->has_image = true;
+    /* an image with holes could find its own disk full in the middle of a write */
+    const int number = posix_fallocate(file, 0, (off_t)bytes);
+    close(file);
+    if (number != 0) {
+        errno = number;
+        error_set(error, ERROR_SYSTEM, number, NULL,
+                  "cannot make the disk image %s of %" PRIu64 " MiB: %s: name a folder with more "
+                  "room with --out",
+                  disk->image, bytes >> 20, strerror(number));
+        return STATUS_FATAL;
+    }
+    char program[20];
+    snprintf(program, sizeof program, "mkfs.%s", disk->type);
+    const bool is_xfs = strcmp(disk->type, "xfs") == 0;
+    const char *const argv[] = {program, is_xfs ? "-f" : "-F", "-q", disk->image, NULL};
+    struct child_output output;
+    const enum child_result result = child_run(&output, argv, -1, MAKE_NS);
+    const bool is_made = result == CHILD_EXITED && output.end.code == 0;
+    if (result == CHILD_NOT_FOUND) {
+        error_set(error, ERROR_SYSTEM, ENOENT, NULL, "%s is not installed (Debian: package %s)",
+                  program, is_xfs ? "xfsprogs" : "e2fsprogs");
+    } else if (!is_made) {
+        error_set(error, ERROR_SYSTEM, 0, NULL, "%s failed: %.200s", program,
+                  output.err.length > 0 ? buffer_text(&output.err) : "no message");
+    }
+    child_output_fini(&output);
+    return is_made ? STATUS_OK : STATUS_FATAL;
+}
+
+/* Attaches the image to a free loop device, which is freed again when nothing uses it. Returns the
+ * open device, or -1. */
+static int attach(struct disk *disk)
+{
+    const int image = open(disk->image, O_RDWR | O_CLOEXEC);
+    const int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+    int device = -1;
+    for (int i = 0; image >= 0 && control >= 0 && device < 0 && i < LOOP_TRIES; i++) {
+        const int number = ioctl(control, LOOP_CTL_GET_FREE);
+        if (number < 0) {
+            break;
+        }
+        snprintf(disk->device, sizeof disk->device, "/dev/loop%d", number);
+        device = open(disk->device, O_RDWR | O_CLOEXEC);
+        struct loop_config config = {.fd = (uint32_t)image};
+        config.info.lo_flags = LO_FLAGS_AUTOCLEAR;
+        if (device >= 0 && ioctl(device, LOOP_CONFIGURE, &config) != 0) {
+            const int reason = errno;
+            close(device);
+            device = -1;
+            errno = reason;
+        }
+        if (device < 0 && errno != EBUSY) { /* another program may have taken the device */
+            break;
+        }
+    }
+    const int reason = errno;
+    if (image >= 0) {
+        close(image);
+    }
+    if (control >= 0) {
+        close(control);
+    }
+    errno = reason;
+    return device;
+}
+
+static enum status mount_disk(struct disk *disk, struct error *error)
+{
+    const int device = attach(disk);
+    if (device < 0) {
+        disk->device[0] = '\0';
+        return fail(error, "no loop device for", disk->image);
+    }
+    const int result = mount(disk->device, disk->folder, disk->type, MS_NOATIME, NULL);
+    const int reason = errno;
+    close(device); /* the mount keeps it attached */
+    if (result != 0) {
+        errno = reason;
+        disk->device[0] = '\0';
+        return fail(error, "cannot mount the disk image", disk->image);
+    }
+    return STATUS_OK;
+}
+
+/* Waits for processes that have ended but still have files open. */
+static enum status unmount_disk(struct disk *disk, struct error *error)
+{
+    const int64_t until_ns = mono_now_ns() + UNMOUNT_NS;
+    while (umount(disk->folder) != 0) {
+        if (errno != EBUSY || mono_now_ns() > until_ns) {
+            return fail(error, "cannot unmount", disk->folder);
+        }
+        mono_sleep(UNMOUNT_PAUSE_NS);
+    }
+    disk->device[0] = '\0';
+    return STATUS_OK;
+}
+
+enum status disk_enter_namespace(struct error *error)
+{
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
+        return fail(error, "no mount namespace for", "power faults");
+    }
+    return STATUS_OK;
+}
+
+enum status disk_create(struct disk *disk, uint64_t bytes, struct error *error)
+{
+    enum status status = make_image(disk, bytes, error);
+    status = status == STATUS_OK ? mount_disk(disk, error) : status;
+    if (status != STATUS_OK) {
+        disk_destroy(disk);
+    }
+    return status;
+}
+
+void disk_sync(const struct disk *disk)
+{
+    const int folder = open(disk->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+        syncfs(folder);
+        close(folder);
+    }
+}
+
+enum status disk_cut_power(struct disk *disk, struct error *error)
+{
+    const uint32_t how = SHUTDOWN_NO_LOG_FLUSH;
+    disk->is_cut = true;
+    const int folder = open(disk->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int result = folder < 0 ? -1 : ioctl(folder, SHUTDOWN_IOCTL, &how);
+    if (result != 0) {
+        fail(error, "cannot shut the file system down:", disk->folder);
+    }
+    if (folder >= 0) {
+        close(folder);
+    }
+    return result == 0 ? STATUS_OK : STATUS_FATAL;
+}
+
+/* Mounts the user's file system as it was mounted before. */
+static enum status mount_theirs(const struct disk *disk, struct error *error)
+{
+    const struct disk_mount *mount = &disk->mount;
+    const char *const argv[] = {"mount",        "-t",          mount->type,   "-o",
+                                mount->options, mount->source, mount->folder, NULL};
+    const struct child_start start = {.argv = argv, .in = -1, .out = -1, .err = 2, .kept = -1};
+    struct child_end end = {.code = -1};
+    pid_t pid;
+    const int64_t until_ns = mono_now_ns() + MAKE_NS;
+    const bool is_started = child_start(&pid, &start) == 0;
+    bool has_ended = false;
+    /* waits even after Ctrl-C: the server needs its file system */
+    while (is_started && !has_ended && mono_now_ns() < until_ns) {
+        has_ended = child_wait(pid, UNMOUNT_PAUSE_NS, &end);
+    }
+    const bool is_mounted = has_ended && end.signal == 0 && end.code == 0;
+    if (!is_mounted) {
+        error_set(error, ERROR_SYSTEM, 0, NULL,
+                  "the file system of the server could not be mounted again: mount -t %s -o %.200s "
+                  "%s %s",
+                  mount->type, mount->options, mount->source, mount->folder);
+    }
+    return is_mounted ? STATUS_OK : STATUS_FATAL;
+}
+
+/* Unmounts the user's file system, forgets what the kernel keeps of its device, and mounts it. */
+static enum status remount_theirs(struct disk *disk, struct error *error)
+{
+    /* keeps a loop device attached, which would go with its last mount */
+    const int device = open(disk->mount.source, O_RDONLY | O_CLOEXEC);
+    enum status status = unmount_disk(disk, error);
+    if (status == STATUS_OK) {
+        if (device >= 0) {
+            ioctl(device, BLKFLSBUF);
+        }
+        status = mount_theirs(disk, error);
+    }
+    if (device >= 0) {
+        close(device);
+    }
+    return status;
+}
+
+enum status disk_remount(struct disk *disk, struct error *error)
+{
+    enum status status;
+    if (disk->is_theirs) {
+        status = remount_theirs(disk, error);
+    } else {
+        status = unmount_disk(disk, error);
+        status = status == STATUS_OK ? mount_disk(disk, error) : status;
+    }
+    disk->is_cut = disk->is_cut && status != STATUS_OK;
+    return status;
+}
+
+void disk_destroy(struct disk *disk)
+{
+    struct error ignored = {.kind = ERROR_NONE};
+    if (disk->is_theirs && disk->is_cut && disk_remount(disk, &ignored) != STATUS_OK) {
+        notice_print("%s", ignored.text);
+    }
+    if (disk->device[0] != '\0' && unmount_disk(disk, &ignored) != STATUS_OK) {
+        umount2(disk->folder, MNT_DETACH);
+    }
+    if (disk->has_image) {
+        unlink(disk->image);
+    }
+    disk->has_image = false;
+    disk->device[0] = '\0';
+}

@@ -1,0 +1,68 @@
+/* The faults of append certify: their kinds, --faults, and their order and moments. */
+#ifndef CERTIFY_FAULT_H
+#define CERTIFY_FAULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "append/error.h"
+
+/* Each entry: enumerator, name in --faults, what it does, in words for the certificate. */
+#define FAULTS(X)                                                                                  \
+    X(KILL, "kill", "SIGKILL of all of the server's processes")                                    \
+    X(POWER, "power",                                                                              \
+      "power loss of the host: everything that the file system had not yet sent "                  \
+      "to the disk is gone, then SIGKILL")                                                         \
+    X(STOP, "stop", "SIGSTOP of all of the server's processes for 1 to 5 s")                       \
+    X(RESTART, "restart", "shutdown in good order, and start")                                     \
+    X(NETWORK, "network", "the connections of all sessions cut")
+
+enum fault_kind {
+#define FAULT_ID(id, name, what) FAULT_##id,
+    FAULTS(FAULT_ID)
+#undef FAULT_ID
+    FAULT_KINDS
+};
+
+struct fault_words {
+    const char *name, *what;
+};
+extern const struct fault_words fault_words[FAULT_KINDS];
+
+/* Where in the server's work a fault strikes. */
+enum fault_aim {
+    FAULT_AT_RANDOM,
+    FAULT_AFTER_COMMIT,  /* within 5 ms after an acknowledgement */
+    FAULT_IN_CHECKPOINT, /* within 20 ms after append has asked for a checkpoint */
+};
+extern const char *const fault_aim_words[]; /* "at random", "after an acknowledgement", ... */
+
+struct fault {
+    enum fault_kind kind;
+    enum fault_aim aim;
+    int64_t after_ns; /* time of load before the fault */
+    int64_t aimed_ns; /* after the acknowledgement or the checkpoint's begin */
+    int64_t stop_ns;  /* STOP: how long */
+};
+
+enum {
+    FAULTS_MAX = 100000
+};
+
+/* How many faults of each kind. */
+struct fault_counts {
+    unsigned counts[FAULT_KINDS];
+};
+
+/* Reads "kill:5,power:20". REJECTED with ERROR_USAGE if it is wrong. */
+enum status fault_parse(const char *text, struct fault_counts *counts, struct error *error);
+
+size_t fault_total(const struct fault_counts *counts);
+
+/* Draws all faults of a series in their order: `faults` has fault_total entries. The same seed
+ * gives the same faults. Half of them strike after an acknowledgement, a quarter in a checkpoint.
+ */
+void fault_draw(const struct fault_counts *counts, uint64_t seed, struct fault *faults);
+
+#endif

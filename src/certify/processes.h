@@ -1,0 +1,31 @@
+/* Process trees, as /proc shows them. */
+#ifndef CERTIFY_PROCESSES_H
+#define CERTIFY_PROCESSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Sends a signal to all descendants of a process and, with `with_root`, to the process itself,
+ * which is first. Never signals this process or its ancestors: does nothing if `root` is one of
+ * them. */
+void processes_signal(pid_t root, bool with_root, int number);
+
+/* Kills a process and all of its descendants, none of which can start another one meanwhile.
+ * Returns false if one of them still runs after `limit_ns`. */
+bool processes_kill(pid_t root, int64_t limit_ns);
+
+/* Called in a new process that serves this program: it ends with the program, which also decides
+ * when it ends, whatever signals a terminal sends. */
+void processes_serve(void);
+
+/* Waits for the end of a child. */
+void processes_reap(pid_t pid);
+
+/* Returns whether a process is `root` or descends from it. */
+bool processes_is_of(pid_t pid, pid_t root);
+
+/* Returns whether a process runs: it exists and is not a zombie. */
+bool processes_runs(pid_t pid);
+
+#endif

@@ -1,0 +1,164 @@
+#include "certify/certify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ask.h"
+#include "base/text.h"
+#include "certify/rows.h"
+#include "load/table_mark.h"
+
+static struct table_mark_place mark_place(const struct plan *plan, struct adapter_conn *conn,
+                                          const struct connection_info *connection, unsigned number)
+{
+    return (struct table_mark_place){.adapter = plan->adapter,
+                                     .conn = conn,
+                                     .connection = connection,
+                                     .table_name = rows_table_names[number],
+                                     .what = "rows of append certify",
+                                     .rows = ""};
+}
+
+/* Drops an existing table if that is allowed, else refuses it. */
+static enum status clear(const struct plan *plan, struct adapter_conn *conn,
+                         const struct connection_info *connection, unsigned number,
+                         struct error *error)
+{
+    const struct adapter *adapter = plan->adapter;
+    const char *name = rows_table_names[number];
+    const struct table_mark_place place = mark_place(plan, conn, connection, number);
+    struct table table = {.column_count = 0};
+    struct table_mark mark;
+    enum status status = adapter->describe(adapter, conn, name, &table, error);
+    if (status == STATUS_REJECTED && error->kind == ERROR_NOT_FOUND) {
+        error_clear(error);
+        return STATUS_OK;
+    }
+    status = status == STATUS_OK ? table_mark_read(&place, &mark, error) : status;
+    if (status == STATUS_OK && plan->is_recreate && table_mark_allows_drop(&mark, plan, name)) {
+        status = ask_drop_table(adapter, conn, connection, name, error);
+    } else if (status == STATUS_OK && mark.is_valid) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "table '%s' of an earlier append certify is still there: --recreate drops it",
+                  name);
+        status = STATUS_FATAL;
+    } else if (status == STATUS_OK) {
+        char remedy[ROW_NAME_BYTES];
+        snprintf(remedy, sizeof remedy, "--recreate=%s drops it anyway", name);
+        status = table_mark_refuse(&mark, &table, name, -1, remedy, error);
+    }
+    table_fini(&table);
+    return status;
+}
+
+static enum status create(const struct plan *plan, struct adapter_conn *conn,
+                          const struct connection_info *connection, unsigned number,
+                          struct error *error)
+{
+    struct table table;
+    struct buffer sql = {0};
+    const struct adapter *adapter = plan->adapter;
+    const char *const tail = connection->create_tail == NULL ? "" : connection->create_tail;
+    const char *const clause = adapter->engine_clause;
+    enum status status = rows_describe(&table, number, error);
+    buffer_add_text(&sql, "create table ");
+    buffer_add_identifier(&sql, table.name, connection->identifier_quote);
+    for (size_t c = 0; c < table.column_count && status == STATUS_OK; c++) {
+        char type[160];
+        if (connection->declare_column == NULL ||
+            !connection->declare_column(&table.columns[c], false, type, sizeof type)) {
+            error_set(error, ERROR_USAGE, 0, NULL,
+                      "append cannot make the tables of a certificate in %s: it can in PostgreSQL, "
+                      "MariaDB, MySQL, SQLite and ClickHouse",
+                      connection->dialect);
+            status = STATUS_FATAL;
+        }
+        buffer_add_text(&sql, c == 0 ? " (" : ", ");
+        buffer_add_identifier(&sql, table.columns[c].name, connection->identifier_quote);
+        buffer_add_format(&sql, " %s", type);
+    }
+    buffer_add_format(&sql, ")%s", plan->engine != NULL && clause != NULL ? "" : tail);
+    if (plan->engine != NULL && clause != NULL) {
+        buffer_add_format(&sql, "%s%s", clause, plan->engine);
+    }
+    status = status == STATUS_OK ? ask_execute(adapter, conn, &sql, error) : status;
+    buffer_fini(&sql);
+    if (status == STATUS_OK) {
+        const struct table_mark_place place = mark_place(plan, conn, connection, number);
+        status = table_mark_write(&place, table.columns[0].name, true, false, error);
+    }
+    table_fini(&table);
+    return status;
+}
+
+/* Makes an index that the database's own check can compare with the table. */
+static enum status create_index(const struct plan *plan, struct adapter_conn *conn,
+                                const struct connection_info *connection, struct error *error)
+{
+    struct buffer sql = {0};
+    struct table table;
+    const char quote = connection->identifier_quote;
+    if (connection->integrity == NULL || connection->integrity->check == NULL) {
+        return STATUS_OK;
+    }
+    enum status status = rows_describe(&table, 0, error);
+    if (status == STATUS_OK) {
+        buffer_add_text(&sql, "create index ");
+        buffer_add_identifier(&sql, "append_certify_index", quote);
+        buffer_add_text(&sql, " on ");
+        buffer_add_identifier(&sql, table.name, quote);
+        buffer_add_text(&sql, " (");
+        buffer_add_identifier(&sql, table.columns[ROWS_SESSION].name, quote);
+        buffer_add_text(&sql, ", ");
+        buffer_add_identifier(&sql, table.columns[ROWS_NUMBER].name, quote);
+        buffer_add_text(&sql, ")");
+        status = ask_execute(plan->adapter, conn, &sql, error);
+    }
+    table_fini(&table);
+    return status;
+}
+
+enum status tables_make(const struct plan *plan, struct adapter_conn *conn,
+                        const struct connection_info *connection, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
+        status = clear(plan, conn, connection, t, error);
+    }
+    for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
+        status = create(plan, conn, connection, t, error);
+    }
+    return status == STATUS_OK ? create_index(plan, conn, connection, error) : status;
+}
+
+enum status tables_drop(const struct plan *plan, struct adapter_conn *conn,
+                        const struct connection_info *connection, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
+        const struct table_mark_place place = mark_place(plan, conn, connection, t);
+        struct table_mark mark = {.is_valid = false};
+        status = table_mark_read(&place, &mark, error);
+        if (status == STATUS_OK && mark.is_valid) {
+            status = ask_drop_table(plan->adapter, conn, connection, rows_table_names[t], error);
+        }
+    }
+    return status;
+}
+
+void tables_fill_setup(struct setup *setup)
+{
+    setup->tables = calloc(ROWS_TABLES + 1, sizeof *setup->tables);
+    setup->table_count = setup->tables == NULL ? 0 : ROWS_TABLES;
+    for (size_t t = 0; t < setup->table_count; t++) {
+        setup->tables[t].name = rows_table_names[t];
+    }
+}
+
+void tables_free_setup(struct setup *setup)
+{
+    free(setup->tables);
+    setup->tables = NULL;
+    setup->table_count = 0;
+}

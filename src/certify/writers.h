@@ -1,0 +1,35 @@
+/*
+ * The writers of append certify: a process with a thread and a connection for each session. Each
+ * thread writes one transaction after the other and notes in the account what became of it. A
+ * thread whose connection is lost connects again.
+ *
+ * The writers are a process of their own because an embedded database is part of it: killing the
+ * server is then killing the writers. The caller has no other threads while it starts them.
+ */
+#ifndef CERTIFY_WRITERS_H
+#define CERTIFY_WRITERS_H
+
+#include <sys/types.h>
+
+#include "append/adapter.h"
+#include "certify/account.h"
+#include "plan/plan.h"
+
+struct writers {
+    const struct plan *plan;
+    struct account *account;
+    const char *session_sql; /* sent on each new connection; NULL or "" for nothing */
+    pid_t pid;               /* 0: not running */
+};
+
+/* Starts the process. On FATAL *error says why it cannot be started. */
+enum status writers_start(struct writers *writers, struct error *error);
+
+/* Lets every session finish its transaction and disconnect; kills the process if that takes longer
+ * than 20 s. */
+void writers_finish(struct writers *writers);
+
+/* Kills the process at once. */
+void writers_kill(struct writers *writers);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * Changes made to a run by hand, from the live page or from `append control`.
+ *
+ *   mark=TEXT   rate=N   sessions=N   pause   resume   stop
+ *
+ * Each change is written to events.csv before it takes effect, so the charts have a mark for it. It
+ * is also a member of `changes` in run.json.
+ *
+ * The thread of the live page calls control_apply; the main thread calls all other functions.
+ */
+#ifndef LOAD_CONTROL_H
+#define LOAD_CONTROL_H
+
+#include "load/session.h"
+
+enum {
+    CONTROL_TEXT_BYTES = 160, /* the longest text of a change */
+    CONTROL_ANSWER_BYTES = 300,
+};
+
+struct control;
+
+/* Creates the control of a run with this plan, which is borrowed. Returns NULL if memory runs out.
+ */
+struct control *control_create(const struct plan *plan);
+
+/* Allows changes: the gate opens now. `load` is borrowed until control_close. */
+void control_open(struct control *control, struct load *load);
+
+/* Refuses further changes: the sessions have finished. Takes NULL. */
+void control_close(struct control *control);
+
+/* Moves the changes to the result. Takes NULL. */
+void control_take(struct control *control, struct result *result);
+
+enum control_outcome {
+    CONTROL_DONE,
+    CONTROL_WRONG,   /* the change is unknown, or its value is not allowed */
+    CONTROL_REFUSED, /* the run cannot make the change now */
+};
+
+/* Makes a change. `by` says where it comes from. Writes one line into `answer`, without a line
+ * break: what was done, or why not. */
+enum control_outcome control_apply(struct control *control, const char *change, const char *by,
+                                   char answer[CONTROL_ANSWER_BYTES]);
+
+/* Frees the control; takes NULL. */
+void control_destroy(struct control *control);
+
+#endif

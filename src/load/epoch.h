@@ -1,0 +1,42 @@
+/*
+ * Epochs: the periods of a run between two changes by hand (load/control.h).
+ *
+ * In an epoch the rate and the number of sessions at work are constant, or follow the plan as long
+ * as nothing was changed. The schedule of a rate begins again with each epoch, so a change causes
+ * no catching up; work that was due before the change but not begun counts as not sent. A paused
+ * epoch has no schedule, so no response time includes a pause.
+ *
+ * One thread adds epochs. Sessions walk from their epoch to the next, without a lock; in an
+ * epoch only `next` changes.
+ */
+#ifndef LOAD_EPOCH_H
+#define LOAD_EPOCH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ramp.h"
+
+struct epoch {
+    int64_t start_ns;  /* monotonic; 0: the gate's opening */
+    struct ramp rate;  /* rows/s, or transactions/s; constant 0: no rate */
+    unsigned sessions; /* sessions with a lower number work; UINT_MAX: all */
+    bool is_paused;
+    struct epoch *_Atomic next; /* owned; NULL: the latest */
+};
+
+/* Returns the latest epoch. */
+struct epoch *epoch_latest(struct epoch *first);
+
+/* Adds a copy of *wanted, which begins now, after the latest. Returns false if memory runs out. */
+bool epoch_add(struct epoch *first, const struct epoch *wanted);
+
+/* Returns the mean rate between two moments; a pause counts as a rate of 0. `go_ns` is the gate's
+ * opening. */
+double epoch_mean_rate(const struct epoch *first, int64_t go_ns, int64_t from_ns, int64_t until_ns);
+
+/* Frees all epochs but the first. */
+void epoch_fini(struct epoch *first);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * The metrics that a script declares: counts, trends and gauges.
+ *
+ * Each session has its own cache lines for the sums of its values, which only this session writes.
+ * The buckets of trends are shared by many sessions, in a few shards, as in the recorder. The sums
+ * are read after the sessions have ended, and can be added to those of other ranks.
+ *
+ * A trend is a histogram over numbers of any sign. Every power of two is divided into 64 buckets of
+ * equal width, so a percentile, given as the highest value of its bucket, is at most 1/64 of its
+ * value above the exact percentile. A number with at most 7 significant bits (12.5, the whole
+ * numbers up to 128) is the highest value of its bucket, so it is exact. Numbers nearer to 0 than
+ * METRIC_LEAST count as METRIC_LEAST, or as 0 if they are negative; numbers beyond METRIC_MOST
+ * share a bucket, in which a percentile is the maximum.
+ */
+#ifndef MEASURE_METRIC_H
+#define MEASURE_METRIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "script/script.h"
+
+#define METRIC_LEAST 0x1p-30
+#define METRIC_MOST 0x1p50
+
+enum {
+    METRIC_SIDE_BUCKETS = 80 * 64, /* 64 for each power of two from METRIC_LEAST to METRIC_MOST */
+    /* negative numbers beyond METRIC_MOST and within it, 0, positive numbers within and beyond */
+    METRIC_BUCKETS = 2 * METRIC_SIDE_BUCKETS + 4,
+};
+
+/* Return the bucket of a finite number, and the highest number of a bucket (infinite for the last
+ * bucket). */
+size_t metric_bucket(double value);
+double metric_bucket_high(size_t bucket);
+
+/* The values of one metric. Without a value `count` is 0, and only `sum` has a meaning. */
+struct metric_sum {
+    const struct script_metric *metric; /* borrowed from the script */
+    uint64_t count;                     /* values */
+    double sum, min, max;
+    double last;       /* of a gauge: the latest value */
+    int64_t last_ns;   /* moment of the latest value, since the gate opened */
+    uint64_t *buckets; /* of a trend: METRIC_BUCKETS counts, owned; else NULL */
+};
+
+/* Adds the values of `from`, which are of the same metric. */
+void metric_sum_add(struct metric_sum *into, const struct metric_sum *from);
+
+/* Returns the smallest number v such that at least quantile × count values are ≤ v, up to the width
+ * of a bucket. Never below `min` nor above `max`. The sum must be of a trend with a value. */
+double metric_quantile(const struct metric_sum *sum, double quantile);
+
+/* Allocates an empty sum for each metric of the script. Returns NULL if memory runs out. The caller
+ * frees the sums with metric_sums_destroy, which takes NULL. */
+struct metric_sum *metric_sums_create(const struct script *script);
+void metric_sums_destroy(struct metric_sum *sums, size_t count);
+
+struct metric_store;
+
+/* Creates a store for sessions 0 … sessions-1. `shards` is rounded up to a power of two. Returns
+ * NULL if memory runs out. destroy takes NULL. */
+struct metric_store *metric_store_create(const struct script *script, unsigned sessions,
+                                         unsigned shards);
+void metric_store_destroy(struct metric_store *store);
+
+/* Adds a finite value. Called by the session's thread. */
+void metric_store_add(struct metric_store *store, unsigned session, size_t metric, double value);
+
+/* Adds the values of all sessions to `sums`, one for each metric. Moments are counted from go_ns.
+ * Called after the sessions have ended. */
+void metric_store_read(struct metric_store *store, struct metric_sum *sums, int64_t go_ns);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * The log of transactions (--log-transactions): a row for each transaction, or for a sample of
+ * them.
+ *
+ * No session waits for the disk: a session puts its rows into a ring in memory, and one thread
+ * takes the rows out and writes them. A ring serves many sessions and has its own lock. The rings
+ * are allocated once; their total size does not depend on the number of sessions. A row whose ring
+ * is full is dropped and counted.
+ */
+#ifndef MEASURE_TRANSACTION_LOG_H
+#define MEASURE_TRANSACTION_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "append/error.h"
+#include "base/random.h"
+
+enum {
+    /* rows that all rings hold together: 14 MiB, of which only the used part takes memory */
+    TRANSACTION_LOG_ROWS = 1 << 18,
+    TRANSACTION_LOG_CHUNK = 256 /* most rows that are taken at once */
+};
+
+/* A transaction, batch or read. The texts are borrowed until the log ends. */
+struct transaction_log_row {
+    int64_t end_ns; /* since the gate opened */
+    uint64_t turn;  /* the session's turn, from 0 */
+    const char *transaction;
+    const char *outcome;
+    int64_t latency_ns;  /* -1: unknown */
+    int64_t response_ns; /* -1: there is no rate */
+    unsigned session;
+    uint32_t tries;
+};
+
+/* The rows of the turns that were chosen for the log. */
+struct transaction_log_counts {
+    uint64_t written, missing;
+};
+
+struct transaction_log;
+
+/* Makes a log for a share of the turns of `sessions` sessions. `share` is above 0 and at most 1,
+ * `sessions` at least 1. Returns NULL when out of memory. */
+struct transaction_log *transaction_log_create(double share, uint64_t seed, unsigned sessions);
+void transaction_log_destroy(struct transaction_log *log); /* takes NULL */
+
+/* Decides which turns of one session are in the log. All zeros: no turn. */
+struct transaction_log_choice {
+    bool is_on;
+    uint64_t key;   /* from the seed and the session */
+    uint64_t bound; /* a turn is taken if its hash is at most this */
+};
+
+/* Returns the choice of a session's turns. It depends only on the share, the seed and the session.
+ * `log` may be NULL: then no turn is taken. */
+struct transaction_log_choice transaction_log_choose(const struct transaction_log *log,
+                                                     unsigned session);
+
+/* Returns whether a turn is in the log. */
+static inline bool transaction_log_takes(const struct transaction_log_choice *choice, uint64_t turn)
+{
+    return choice->is_on && random_mix(choice->key + turn) <= choice->bound;
+}
+
+/* Adds a row. Any thread may call it. */
+void transaction_log_add(struct transaction_log *log, const struct transaction_log_row *row);
+
+/* Waits until rows should be written, for half a second at most. Returns true if the log has ended:
+ * the rows that are left are the last ones. For the writing thread only, as is
+ * transaction_log_take. */
+bool transaction_log_wait(struct transaction_log *log);
+
+/* Takes the oldest rows out of a ring, another ring each time. Returns their number; 0: all rings
+ * are empty. */
+size_t transaction_log_take(struct transaction_log *log,
+                            struct transaction_log_row rows[TRANSACTION_LOG_CHUNK]);
+
+/* Asks the writing thread to end. No row may be added afterwards. */
+void transaction_log_end(struct transaction_log *log);
+
+/* Returns how many rows were dropped. */
+uint64_t transaction_log_dropped(struct transaction_log *log);
+
+#endif

@@ -1,0 +1,208 @@
+/*
+ * What the sessions' calls wait for at the server (--waits).
+ *
+ * One connection polls the server. Each poll sees, for every session whose call is under way, the
+ * operation of the call and the wait of the session at the server. 100 % of an operation is the
+ * time in which its calls were under way: the share of a wait is the number of sessions seen in it,
+ * divided by the number of sessions seen in such a call, each poll weighted by the time since the
+ * previous poll.
+ *
+ * The server answers somewhere between the beginning and the end of a poll. So the sessions' calls
+ * are read at both moments, and each reading counts for one half.
+ *
+ * Polls are clusters: at one instant all sessions may wait for the same lock. So confidence
+ * intervals come from batches of successive polls (statistics_share). There are at least
+ * WAIT_BATCHES / 2 batches; when all WAIT_BATCHES are full, pairs of them are joined.
+ *
+ * Any thread may call the functions that take no `const`; they share a lock. The others may be
+ * called only after the polls have ended.
+ */
+#ifndef MEASURE_WAITS_H
+#define MEASURE_WAITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "append/adapter.h"
+#include "figures/figures.h"
+#include "figures/statistics.h"
+#include "measure/recorder.h"
+
+enum {
+    WAIT_BATCHES = 40,
+    WAIT_POLLS_MIN = 100, /* fewer polls say too little: no interval, and no answer */
+    WAIT_EVENTS_MAX = 96, /* different waits; further ones count as one */
+    WAIT_TYPE_BYTES = 24,
+    WAIT_EVENT_BYTES = 64,
+    WAIT_ANSWER_BYTES = 320,
+    WAIT_COUNTERS_MAX = 400,
+    WAIT_BLOCKERS_MAX = 12 /* different blockers; further ones are only counted */
+};
+
+/* The name of a class ("log write"), the noun of the answer, and what helps against it. */
+struct wait_class_text {
+    const char *name, *noun, *advice;
+};
+extern const struct wait_class_text wait_class_texts[WAIT_CLASSES];
+
+/* A wait as the database names it. */
+struct wait_event {
+    char type[WAIT_TYPE_BYTES], event[WAIT_EVENT_BYTES];
+    enum wait_class class;
+};
+
+/* A session of the server in one poll. */
+struct wait_seen {
+    uint64_t server_session;
+    bool is_at_work;
+    bool is_ready; /* not at work, but its process waits for a CPU or uses one */
+    char type[WAIT_TYPE_BYTES], event[WAIT_EVENT_BYTES]; /* "": no wait */
+};
+
+struct wait_poll {
+    double weight_s;    /* time since the previous poll */
+    int64_t elapsed_ns; /* duration of the poll */
+    int64_t cost_ns;    /* CPU time of the server; -1: unknown */
+    unsigned sessions;
+    const struct recorder_call *before, *after; /* of each session */
+    const struct wait_seen *seen;
+    size_t seen_count;
+};
+
+struct waits;
+
+/* `sessions`: the most sessions of a poll. Returns NULL when out of memory. */
+struct waits *waits_create(unsigned sessions, size_t operations,
+                           const struct wait_meaning *meanings);
+void waits_destroy(struct waits *waits); /* takes NULL */
+
+/* Copies the polls so far, for functions that take a `const`; the copy takes no further polls.
+ * Returns NULL when out of memory. */
+struct waits *waits_copy(struct waits *waits);
+
+void waits_add_poll(struct waits *waits, const struct wait_poll *poll);
+
+/* Adds CPU time of the server to that of the latest poll. */
+void waits_add_cost(struct waits *waits, int64_t cost_ns);
+
+/* Returns whether a session of the server is one of append's, as of the latest poll. */
+bool waits_is_ours(struct waits *waits, uint64_t server_session);
+
+/* Returns the class of what a session of the server waits for. */
+enum wait_class waits_class(const struct waits *waits, const struct wait_seen *seen);
+
+/* A session that had a lock for which one of append's sessions waited. */
+struct wait_blocker {
+    bool is_ours;            /* one of append's own sessions */
+    uint64_t server_session; /* the first of those that are alike */
+    char who[64];            /* application or user */
+    char state[32];          /* as the database names it: "idle in transaction" */
+    char sql[200];           /* its statement; "" unless the user wants to see it */
+    uint64_t seen;           /* number of times */
+};
+
+/* Adds a sighting. Blockers of the same kind, name, state and statement count as one. */
+void waits_add_blocker(struct waits *waits, const struct wait_blocker *blocker);
+
+/* Returns the blockers, most frequent first, and their number; *more: sightings of others. */
+const struct wait_blocker *waits_blockers(const struct waits *waits, size_t *count, uint64_t *more);
+
+/* A count that the server keeps, before and after the run. */
+struct wait_counter {
+    char name[96];
+    double before, after;
+    bool has_before, has_after;
+};
+
+/* Notes a count. A count for which there is no room is left out. */
+void waits_note_counter(struct waits *waits, const char *name, double value, bool is_after);
+
+/* Returns the next count that grew during the run, or NULL after the last one. *at is 0 at first.
+ */
+const struct wait_counter *waits_next_counter(const struct waits *waits, size_t *at);
+
+/* Notes a time that queries of an operation spent in a wait; "": all of their time. Left out if the
+ * polls have seen no query of the operation. */
+void waits_note_time(struct waits *waits, size_t operation, const char *event, double time);
+
+/* Divides the wait WAIT_QUERY of each operation in proportion to the times noted; what they do not
+ * have of all the time is WAIT_REST. The rows of intervals keep WAIT_QUERY. */
+void waits_divide(struct waits *waits);
+
+/* Notes what a missing privilege hides, a static text. */
+void waits_note_missing(struct waits *waits, const char *missing);
+
+/* Notes that a poll failed, and why. */
+void waits_add_failure(struct waits *waits, const char *why);
+
+/* The calls of one operation that had one wait, in an interval: a row of waits.csv. */
+struct wait_row {
+    int64_t start_ns, end_ns; /* of the interval */
+    size_t operation;
+    const struct wait_event *event;
+    double in_flight; /* mean number of sessions in a call of the operation */
+    double waiting;   /* mean number of them with this wait */
+    unsigned polls;
+};
+
+/* Passes a row for each operation and wait since the previous call to `take`. */
+void waits_take_interval(struct waits *waits, int64_t start_ns, int64_t end_ns,
+                         void (*take)(void *context, const struct wait_row *row), void *context);
+
+/* Returns the mean number of sessions that were in a call of the operation and waited for something
+ * of the class, in the latest interval with polls; -1 before the first. */
+double waits_latest(struct waits *waits, size_t operation, enum wait_class class);
+
+/* The polls of a run. */
+struct wait_polls {
+    uint64_t polls, failures;
+    double period_s;  /* mean time between two polls */
+    double answer_ms; /* mean duration of a poll */
+    bool is_cost_known;
+    double cost_ms;        /* CPU time of the server for a poll */
+    double server_percent; /* the same, as a share of one CPU */
+    double unseen_percent; /* sessions in a call whose session at the server was not found */
+    char why[200];         /* why the first failed poll failed; "" */
+    const char *missing;   /* what a missing privilege hides; "" */
+};
+struct wait_polls waits_polls(const struct waits *waits);
+
+/* The share that a class of waits has of the time in an operation's calls: a line of the report. */
+struct wait_share {
+    size_t operation;
+    enum wait_class class;
+    double in_flight;              /* mean number of sessions in a call of the operation */
+    struct statistics_share share; /* 0 to 1; without has_interval only `share` is known */
+    bool has_interval;
+    char events[200];  /* "LWLock:WALWrite 41 %, IO:WALSync 21 %" */
+    char largest[104]; /* the first of them */
+    bool is_first;     /* the first share of the operation that waits_next_share returned */
+};
+
+/* Returns the next share of an operation and class that is above 0, operations by number and their
+ * classes by share, largest first. *at is 0 at first. Returns false after the last one. */
+bool waits_next_share(const struct waits *waits, size_t *at, struct wait_share *share);
+
+/* Returns false if the operation was never seen. */
+bool waits_share(const struct waits *waits, size_t operation, enum wait_class class,
+                 struct wait_share *share);
+
+/* Returns the share of an operation's time that went to those waits of a class whose type begins
+ * with `type` ("" for the whole class); 0 if the operation was never seen. Much cheaper than
+ * waits_share. */
+double waits_type_share(const struct waits *waits, size_t operation, enum wait_class class,
+                        const char *type);
+
+/* Finds the operation and class with the most time in calls. Returns false if no call was seen. */
+bool waits_largest(const struct waits *waits, struct wait_share *largest);
+
+/* Forgets the shares of all polls so far; failed polls, blockers and counts stay. */
+void waits_reset(struct waits *waits);
+
+/* Writes a sentence about the operation and class with the most time in calls, and what helps; ""
+ * if there are too few polls. */
+void waits_answer(const struct waits *waits, const struct operation_list *operations,
+                  char answer[WAIT_ANSWER_BYTES]);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Groups of sessions: a transaction can have sessions of its own, and a rate of its own.
+ *
+ * Group 0 has the sessions that draw their transactions by weight; group i + 1 the sessions of
+ * transaction i. A transaction asks for a number of sessions, which are the first of the run, or
+ * for a share of all sessions. The sessions of shares are mixed evenly with those of group 0, so
+ * that the shares also hold, as far as whole numbers allow, for the first N sessions of the run: a
+ * level of a search, or a stage.
+ */
+#ifndef PLAN_GROUPS_H
+#define PLAN_GROUPS_H
+
+#include "plan/plan.h"
+
+/* The place of a session. */
+struct group_place {
+    unsigned group;
+    unsigned member; /* number among the sessions of the group, from 0 */
+};
+
+struct plan_group {
+    unsigned sessions;
+    struct ramp rate; /* transactions/s of all its sessions; constant 0: no rate */
+};
+
+/* Assigns all sessions of the plan to groups, if a transaction of its script has sessions or a rate
+ * of its own. Fills plan->places and plan->groups, which the plan owns. Refuses too few
+ * sessions, and sessions without a transaction. */
+enum exit_code groups_assign(struct plan *plan, struct error *error);
+
+/* Returns the group's number and place of session `index`: group 0 without groups. */
+struct group_place plan_place(const struct plan *plan, unsigned index);
+
+#endif

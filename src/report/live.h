@@ -1,0 +1,85 @@
+/*
+ * The live page (--live): the page of report.html while the run goes on.
+ *
+ * The page is the report's own. The code that makes report.html makes it from the files that the
+ * run has written so far, and from what run.json and summary.csv would contain at this moment. So
+ * the two cannot differ: at the end both are made from the same files.
+ *
+ * A thread serves the page (report/web.h). It renders only when a browser asks, once for all
+ * browsers, at most once a second, and less often when the thread would use more than 1 % of the
+ * CPUs. A browser's request is held until the page has changed, so the last answer arrives when the
+ * run ends. The run never waits for a browser.
+ *
+ *   GET /                     a page without data; its script asks for the rest
+ *   GET /live.json?after=SEQ  {"seq": number of this state, "state": "running" | "ended", ...}
+ *
+ * The object also has "title" and "body" (HTML); or "title", "from": SEQ and "steps", which change
+ * the body of SEQ into the new one; or nothing else if SEQ is still current.
+ *
+ * A request must name this machine and the port in its Host header, which stops DNS rebinding, and
+ * must not come from a page of another origin. Data that leaves this machine needs the token, 32
+ * random bytes that only the printed address contains, and so does every change.
+ *
+ * The measuring thread calls live_note; the main thread calls the other functions. All functions
+ * take NULL.
+ */
+#ifndef REPORT_LIVE_H
+#define REPORT_LIVE_H
+
+#include "measure/levels.h"
+#include "measure/result.h"
+#include "plan/plan.h"
+#include "report/text.h"
+
+enum {
+    LIVE_CLIENTS_MAX = 128,
+    LIVE_RESULTS = 2,
+    LIVE_FILES_MAX = LIVE_CLIENTS_MAX + WEB_OTHER_FILES + WEB_SOCKET_FILES,
+};
+
+struct live;
+struct control;
+
+/* Serves the page and takes changes of the run, as the plan asks, so that mistakes show before the
+ * run. `control` makes the changes; NULL without --control and --live-control. On EXIT_CODE_OK the
+ * caller owns *live, which is NULL if the plan asks for neither. Plan and control are borrowed. */
+enum exit_code live_begin(struct live **live, const struct plan *plan, struct control *control,
+                          struct error *error);
+
+/* Prints the page's address on stderr. */
+void live_announce(const struct live *live);
+
+/* The run that the page shows, borrowed until live_end except for `results`. */
+struct live_run {
+    const struct plan *plan;
+    const struct table *table;
+    struct expectations *expectations; /* copied */
+    bool is_search;
+    /* two results with what is known before the run; owned, freed with result_free */
+    struct result *results[LIVE_RESULTS];
+};
+
+/* Shows a run: its sessions are about to start. */
+void live_show_run(struct live *live, const struct live_run *run);
+
+/* Shows the files of a sweep's folder as they are now. Each further call shows them again.
+ * `running`: the name of the run in progress; NULL if there is no such run. Both are borrowed. */
+void live_show_sweep(struct live *live, const char *folder, const char *running);
+
+/* Notes the state at the end of an interval. `result` has the causes and the stages of the run. */
+void live_note(struct live *live, const struct progress_state *now,
+               const struct resource_summary *resources, struct result *result);
+
+/* Notes the sessions that a search has held. */
+void live_note_held(struct live *live, uint64_t sessions);
+
+/* Holds requests from here on: the sessions have ended, and the outcome is being written. */
+void live_end_run(struct live *live);
+
+/* Shows the outcome, which is in the files of the folder. Does not wait for a browser. */
+void live_show_outcome(struct live *live, const char *folder);
+
+/* Stops the server and frees `live`. */
+void live_end(struct live *live);
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * A small HTTP server in this program: /metrics and the live page are served by it. A thread
+ * accepts connections and answers through libmicrohttpd. A connection carries one request. A client
+ * that is silent for 5 s is disconnected. When clients_max clients are connected, a new client
+ * replaces the oldest, so that silent clients do not block others.
+ *
+ * The thread calls the site's functions. All of the site's functions run on this thread.
+ */
+#ifndef REPORT_WEB_H
+#define REPORT_WEB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "append/error.h"
+
+struct MHD_Connection;
+struct MHD_Response;
+
+enum {
+    WEB_PLACES_MAX = 2,                     /* addresses of the host that are listened on */
+    WEB_LISTENERS_MAX = WEB_PLACES_MAX + 1, /* and a Unix socket */
+    /* descriptors beside those of the clients: the listeners, the library's epoll, an event, and a
+     * new client before the oldest is closed */
+    WEB_OTHER_FILES = WEB_PLACES_MAX + 3,
+    WEB_SOCKET_FILES = 2,  /* with a Unix socket: the socket and its folder */
+    WEB_BODY_BYTES = 4096, /* a longer body of a request is refused */
+    WEB_PLACE_BYTES = 64,
+};
+
+/* The name of the Unix socket. Only the user of this program can connect to it. */
+#define WEB_SOCKET_NAME "control"
+
+struct web;
+
+/* A whole request. Everything is borrowed until the answer. */
+struct web_request {
+    struct web *web;
+    struct MHD_Connection *connection;
+    const char *method, *path;
+    const char *body; /* ends with NUL; "" without a body */
+    size_t body_bytes;
+    bool was_held; /* the request was held before; it must be answered now */
+    bool is_loopback;
+    bool is_socket;             /* arrived at the Unix socket */
+    char here[WEB_PLACE_BYTES]; /* the address at which the request arrived; "" if unknown */
+};
+
+/* Returns a header, or a parameter of the query; NULL if the request does not have it. */
+const char *web_header(const struct web_request *request, const char *name);
+const char *web_parameter(const struct web_request *request, const char *name);
+
+struct web_site {
+    const char *option; /* the option that serves the site, for errors: "--metrics" */
+    const char *host;   /* NULL: only the Unix socket */
+    uint16_t port;
+    const char *folder; /* folder for a Unix socket, WEB_SOCKET_NAME; NULL: without a socket */
+    unsigned clients_max;
+    size_t stack_bytes; /* of the thread; 0: the default */
+    /* Answers with web_reply. Returns false to hold the request until web_resume. */
+    bool (*answer)(void *context, const struct web_request *request);
+    /* Called after each event, and at the moment that the previous call returned (monotonic). NULL:
+     * nothing is to be done. */
+    int64_t (*turn)(void *context, struct web *web);
+    void *context;
+};
+
+/* Listens on the addresses of the host and starts the thread. The site is copied. Returns NULL with
+ * the reason in *error: ERROR_USAGE if the place cannot be used. */
+struct web *web_start(const struct web_site *site, struct error *error);
+
+/* Lets the thread take a turn soon. Any thread. */
+void web_wake(struct web *web);
+
+/* Answers the held requests again. For the site's functions. */
+void web_resume(struct web *web);
+
+/* Returns the number of held requests. For the site's functions. */
+size_t web_held(const struct web *web);
+
+/* Makes a response with a copy of the text; NULL if memory runs out. */
+struct MHD_Response *web_response(const char *type, const char *text, size_t length);
+
+/* Answers a request. A response may answer many requests. */
+void web_reply(const struct web_request *request, unsigned code, struct MHD_Response *response);
+
+/* Sends what the kernel takes at once, then ends the thread and every connection. Takes NULL. */
+void web_stop(struct web *web);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * The beginning of each file of programs for the kernel (*.bpf.c).
+ *
+ * The programs use only BTF tracepoints (tp_btf), and only the members of the kernel's structs that
+ * their file declares. Their offsets are resolved when the programs are loaded, so the files need
+ * neither kernel headers nor a build for each kernel.
+ */
+#ifndef TRACE_BPF_H
+#define TRACE_BPF_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+
+/* linux/bpf.h */
+enum bpf_map_type {
+    BPF_MAP_TYPE_HASH = 1,
+    BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+    BPF_MAP_TYPE_LRU_HASH = 9,
+    BPF_MAP_TYPE_RINGBUF = 27,
+};
+enum {
+    BPF_ANY = 0,
+    BPF_F_NO_PREALLOC = 1,
+    BPF_RB_NO_WAKEUP = 1,
+};
+struct bpf_spin_lock {
+    __u32 val;
+};
+
+#ifdef __bpf__ /* libbpf's helpers are only for programs for the kernel */
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+/* The traced processes (trace/kernel.h). */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 65536);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, __u32);
+    __type(value, __u8);
+} processes SEC(".maps");
+
+#endif
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * What the threads of a server on this machine do, as the kernel sees it (--waits=kernel): how long
+ * they use a CPU, wait for a CPU, and are blocked, by what blocks them.
+ *
+ * Programs in the kernel (switch.bpf.c) add up the times at each switch of a CPU between threads,
+ * from the opening of the gate, or the end of the warm-up, to the last answer. So the times are
+ * exact, and no database has to be asked. They are those of all threads of the server, not of
+ * single calls: a thread that waits for work looks like a thread that waits for the client.
+ *
+ * switch_tracer_begin and switch_tracer_end may be called by any thread, the others by the main
+ * thread. The functions of struct kernel_waits keep no state.
+ */
+#ifndef TRACE_SWITCHES_H
+#define TRACE_SWITCHES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "append/error.h"
+#include "measure/sampler.h"
+#include "trace/switch_event.h"
+
+/* What a thread does. */
+enum kernel_class {
+    KERNEL_CPU,
+    KERNEL_RUN_QUEUE, /* waits for a CPU */
+    KERNEL_DISK,
+    KERNEL_THREAD, /* waits for another thread: a lock, or work */
+    KERNEL_CLIENT, /* waits for the network or a pipe: for the client, or idle */
+    KERNEL_SLEEP,  /* sleeps, or waits for a signal, a process or asynchronous I/O */
+    KERNEL_OTHER,
+    KERNEL_CLASSES
+};
+
+enum {
+    KERNEL_ANSWER_BYTES = 320
+};
+
+struct kernel_waits {
+    struct switch_sum sums[SWITCH_PLACES];
+    double elapsed_s;  /* time that was watched */
+    bool is_restarted; /* a process of the server ended, and its successors are missing */
+};
+
+/* A class: a line of the report. */
+struct kernel_wait {
+    enum kernel_class class;
+    const char *key, *name;
+    double seconds;      /* of all threads */
+    double threads;      /* mean number of threads */
+    double busy_percent; /* share of the time in which threads had work: of the CPUs and disks;
+                            negative for other classes */
+    uint64_t count;      /* number of times */
+    char calls[160];     /* "fdatasync 3.21 s, pwrite64 0.02 s" */
+    char largest[48];    /* the first of them */
+};
+
+/* Returns the class of a place. Sets *call to the name of the system call, or "". */
+enum kernel_class kernel_waits_class(unsigned place, const char **call);
+
+/* Fills the lines of the classes in which threads were seen. Returns their number. */
+size_t kernel_waits_list(const struct kernel_waits *waits, struct kernel_wait list[KERNEL_CLASSES]);
+
+/* Returns the mean number of the server's threads. */
+double kernel_waits_threads(const struct kernel_waits *waits);
+
+/* Writes a sentence that says what the server's threads did. */
+void kernel_waits_answer(const struct kernel_waits *waits, char answer[KERNEL_ANSWER_BYTES]);
+
+#define SWITCHES_OPTION "--waits=kernel"
+
+struct switch_tracer;
+
+/* Starts to follow the threads of the processes that `selector` finds. On REJECTED, *error says
+ * what is missing and how to get it. */
+enum status switch_tracer_create(struct switch_tracer **tracer,
+                                 const struct server_selector *selector, struct error *error);
+
+/* Note the monotonic moments between which time counts. Each is called shortly before or after its
+ * moment. `tracer` may be NULL. */
+void switch_tracer_begin(struct switch_tracer *tracer, int64_t begin_ns);
+void switch_tracer_end(struct switch_tracer *tracer, int64_t end_ns);
+
+/* Stops, and fills *waits. */
+void switch_tracer_read(struct switch_tracer *tracer, struct kernel_waits *waits);
+void switch_tracer_destroy(struct switch_tracer *tracer); /* takes NULL */
+
+#endif

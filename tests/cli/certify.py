@@ -1,0 +1,447 @@
+"""append certify: what its tests share.
+
+APPEND_TEST_CERTIFY_FAULTS: faults of each clean run of a server of append's own (default 4; half of
+them are power losses).
+"""
+
+import collections
+import csv
+import hashlib
+import itertools
+import json
+import os
+import pathlib
+import re
+import shlex
+import signal
+import subprocess
+import xml.etree.ElementTree
+
+import harness
+
+FAULTS = int(os.environ.get("APPEND_TEST_CERTIFY_FAULTS", "4"))
+FINDINGS = ("lost", "duplicate", "foreign", "rejected", "torn", "half", "holes", "damage")
+# What the seed decides about a fault, before the run.
+PLANNED = ("kind", "load_s", "stop_s")
+WORD = (1 << 64) - 1
+
+
+class Certificate:
+    """The files of a certificate."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.json = json.loads((self.folder / "certificate.json").read_text())
+        with open(self.folder / "faults.csv", newline="") as file:
+            self.faults = list(csv.DictReader(file, strict=True))
+
+    @property
+    def series(self):
+        return self.json["certified"]
+
+    @property
+    def found(self):
+        """The findings that are not 0."""
+        return {name: count for name, count in self.series["found"].items() if count > 0}
+
+    @property
+    def failures(self):
+        return [row["failure"] for row in self.series["results"] if row["failure"]]
+
+    def plan(self, run="certified"):
+        return [tuple(row[name] for name in PLANNED) for row in self.faults if row["run"] == run]
+
+
+class Certifying(harness.Case):
+    """Runs append certify in a folder for temporary files of its own, and checks that nothing of it is
+    left: no process, mount, loop device or file."""
+
+    SEED = 7
+
+    def setUp(self):
+        super().setUp()
+        self.folder.chmod(0o711)  # servers run as another user
+        self.temp = self.folder / "t"
+        self.temp.mkdir()
+        self.temp.chmod(0o1777)
+
+    def environment(self, **more):
+        return super().environment(**{"TMPDIR": str(self.temp), **more})
+
+    def begin(self, *arguments, sessions=2, **options):
+        """Starts a run; returns the process and its folder."""
+        out = self.out()
+        process = self.start("certify", sessions, *arguments, "--seed", self.SEED, "--out", out, **options)
+        return process, out
+
+    def finish(self, process, out, code):
+        ended = self.end(process, code)
+        self.check_nothing_left()
+        certificate = Certificate(out)
+        self.check_files(certificate, ended)
+        return ended, certificate
+
+    def certify(self, *arguments, code, **options):
+        """Does a whole run and checks its files."""
+        process, out = self.begin(*arguments, **options)
+        return self.finish(process, out, code)
+
+    # What is left
+
+    def processes(self):
+        """Returns the pids of processes with this test's folder for temporary files in their command
+        line or their working folder."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    words = (entry / "cmdline").read_bytes().decode(errors="replace")
+                    where = os.readlink(entry / "cwd")
+                except OSError:
+                    continue  # it has ended, or it is another user's
+                if str(self.temp) in words or where.startswith(str(self.temp)):
+                    found.append(int(entry.name))
+        return found
+
+    def mounts(self):
+        """Returns the lines of all mount tables about this test's folder for temporary files."""
+        found = set()
+        for path in pathlib.Path("/proc").glob("[0-9]*/mountinfo"):
+            try:
+                lines = path.read_text().splitlines()
+            except OSError:
+                continue
+            found |= {line for line in lines if f" {self.temp}/" in line}
+        return found
+
+    def loops(self):
+        """Returns the loop devices over files of this test."""
+        found = []
+        for path in pathlib.Path("/sys/block").glob("loop*/loop/backing_file"):
+            try:
+                if path.read_text().startswith(str(self.folder)):
+                    found.append(path.parts[3])
+            except OSError:
+                continue  # it was detached meanwhile
+        return found
+
+    def check_nothing_runs(self):
+        self.assertEqual(self.processes(), [])
+        self.assertEqual(self.mounts(), set())
+        # the kernel detaches a loop device a moment after the last mount of it has gone
+        harness.wait_until(lambda: not self.loops(), f"loop devices {self.loops()} to be free")
+
+    def check_nothing_left(self):
+        self.check_nothing_runs()
+        self.assertEqual(list(self.temp.iterdir()), [])
+        self.assertEqual(list(self.folder.rglob("disk.img")), [])
+
+    # Files
+
+    def check_files(self, certificate, ended):
+        self.assertEqual(certificate.json["exit_code"], ended.code)
+        self.assertIn(certificate.json["statement"], ended.out)
+        self.assertEqual(certificate.json["is_certified"], ended.code == 0)
+        self.assertEqual(certificate.json["seed"], str(self.SEED))
+        self.assertRegex(certificate.json["command"], rf"^append certify .*--seed {self.SEED}\b")
+        rows = iter(certificate.faults)
+        for run in ("proof", "certified"):
+            series = certificate.json[run]
+            if series is not None:
+                self.check_series(series, run, [next(rows) for _ in series["results"]])
+        self.assertEqual(list(rows), [], "rows of faults.csv that are not in certificate.json")
+        hashes = {name: hashlib.sha256((certificate.folder / name).read_bytes()).hexdigest()
+                  for name in ("faults.csv", "certificate.json")}
+        self.assertEqual(certificate.json["sha256"], {"faults.csv": hashes["faults.csv"]})
+        page = (certificate.folder / "certificate.html").read_text()
+        for name, value in hashes.items():
+            self.assertIn(value, page, name)
+
+    def check_series(self, series, run, rows):
+        sums = collections.Counter()
+        for number, (row, result) in enumerate(zip(rows, series["results"]), 1):
+            self.assertEqual((row["run"], row["fault"]), (run, str(number)))
+            self.assertEqual({name: int(row[f"found_{name}"]) for name in FINDINGS}, result["found"])
+            sums.update(result["found"])
+            for name in ("kind", "moment", "first_finding", "failure"):
+                self.assertEqual(row[name], result[name] or "", name)
+            for name in ("rows_acknowledged", "rows_in_doubt", "rows_rejected", "rows_read"):
+                self.assertEqual(int(row[name]), result[name], name)
+            for name in ("is_read", "is_telling"):
+                self.assertEqual(row[name], str(int(result[name])), name)
+            for name in ("load_s", "aimed_ms", "stop_s", "at_s", "after_ack_ms", "down_s", "recover_s", "read_s"):
+                self.assertEqual(row[name] == "", result[name] is None, name)
+                if row[name]:
+                    self.assertAlmostEqual(float(row[name]), result[name], 2, name)
+        self.assertEqual(series["found"], {name: sums[name] for name in FINDINGS})
+        self.assertEqual(series["faults"]["done"], len(rows))
+        self.assertLessEqual(len(rows), series["planned"])
+        kinds = collections.Counter(row["kind"] for row in rows)
+        self.assertEqual({kind: tally["done"] for kind, tally in series["kinds"].items()}, kinds)
+        for name in ("telling", "broken", "failed", "in_flight"):
+            self.assertEqual(sum(tally[name] for tally in series["kinds"].values()), series["faults"][name], name)
+
+    def check_clean(self, ended, certificate, faults):
+        """Nothing was found in these faults, "kill": 2, and every one of them could have shown a loss."""
+        self.assertEqual(certificate.json["verdict"], "clean")
+        self.assertEqual(certificate.found, {})
+        self.assertEqual(certificate.failures, [])
+        self.assertEqual({kind: tally["done"] for kind, tally in certificate.series["kinds"].items()}, faults)
+        self.assertEqual(certificate.series["faults"]["telling"], sum(faults.values()))
+        self.assertIn("No acknowledged row was lost", ended.out)
+        for result in certificate.series["results"]:
+            is_down = result["kind"] in ("kill", "power", "restart")
+            self.assertEqual(result["recover_s"] is not None, is_down, result)
+            self.assertGreaterEqual(result["rows_read"], result["rows_acknowledged"])
+            self.assertLessEqual(result["rows_read"], result["rows_acknowledged"] + result["rows_in_doubt"])
+
+    def check_loses(self, *arguments):
+        """These settings lose acknowledged rows within 5 faults."""
+        ended, certificate = self.certify(*arguments, code=1)
+        self.assertEqual(certificate.json["verdict"], "broken")
+        self.assertGreater(certificate.found["lost"], 0)
+        results = certificate.series["results"]
+        self.assertEqual([sum(result["found"].values()) > 0 or bool(result["failure"]) for result in results],
+                         [False] * (len(results) - 1) + [True], "it ends with the first finding")
+        self.assertRegex(ended.reason, r"^append: NOT certified: .*acknowledged rows? (was|were) lost")
+        return certificate
+
+    def check_repeats(self, certificate, *replaced):
+        """The command in the certificate repeats the faults; `replaced` are pairs of words."""
+        words = shlex.split(certificate.json["command"])
+        self.assertEqual(words[:2], ["append", "certify"])
+        out = self.out()
+        words[words.index("--out") + 1] = str(out)
+        for old, new in replaced:
+            words[words.index(old)] = new
+        ended = self.end(self.start(*words[1:]), certificate.json["exit_code"])
+        again = Certificate(out)
+        self.check_files(again, ended)
+        self.check_nothing_left()
+        self.assertEqual(again.plan(), certificate.plan())
+
+    def check_junit(self, path, certificate):
+        suite = xml.etree.ElementTree.parse(path).getroot().find("testsuite")
+        suite = xml.etree.ElementTree.parse(path).getroot() if suite is None else suite
+        cases = suite.findall("testcase")
+        results = certificate.series["results"]
+        names = [f"{number} {result['kind']} {result['moment']}" for number, result in enumerate(results, 1)]
+        proof = ["proof"] if certificate.json["proof"] else []
+        self.assertEqual([case.get("name") for case in cases], [*proof, *names, "certificate"])
+        self.assertEqual(suite.get("tests"), str(len(cases)))
+        broken = {name for name, result in zip(names, results) if sum(result["found"].values()) or result["failure"]}
+        broken |= set() if certificate.json["is_certified"] else {"certificate"}
+        broken |= {"proof"} if certificate.json["verdict"] == "unproven" else set()
+        self.assertEqual({case.get("name") for case in cases if case.find("failure") is not None}, broken)
+
+
+class Power(Certifying):
+    """Power losses need a file system of the test's own. Where none may be mounted, they are skipped."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        reason = power_is_impossible()
+        if reason:
+            raise harness.unittest.SkipTest(reason)
+
+    def check_safe(self, *arguments):
+        half = FAULTS // 2
+        ended, certificate = self.certify(*arguments, "--faults", f"kill:{FAULTS - half},power:{half}", code=0)
+        self.check_clean(ended, certificate, {"kill": FAULTS - half, "power": half})
+        return certificate
+
+
+def power_is_impossible():
+    """Returns why no disk image can be mounted here; "" if it can."""
+    script = ('set -e; image=$(mktemp); place=$(mktemp -d); trap \'rm -f "$image"; rmdir "$place"\' EXIT; '
+              'truncate -s 8M "$image"; mkfs.ext4 -q -F "$image"; mount -o loop "$image" "$place"; umount "$place"')
+    result = subprocess.run(["unshare", "--mount", "sh", "-c", script], stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True)
+    return "" if result.returncode == 0 else f"no disk image may be mounted here: {result.stderr.strip()}"
+
+
+# The rows of append certify, computed a second time (src/certify/rows.h).
+
+def mix_word(value):
+    value = (value + 0x9E3779B97F4A7C15) & WORD
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & WORD
+    value = (value ^ value >> 27) * 0x94D049BB133111EB & WORD
+    return value ^ value >> 31
+
+
+def mix(seed, value):
+    return mix_word(seed ^ mix_word(value))
+
+
+def checksum(seed, session, number, place, size, text, table=0):
+    """Returns the checksum of a row, as a signed number."""
+    total = mix(mix(mix(seed, table << 32 | session), number), place << 32 | size)
+    data = text.encode()
+    total = mix(total, len(data))
+    for begin in range(0, len(data), 8):
+        total = mix(total, int.from_bytes(data[begin:begin + 8], "little"))
+    return total - (1 << 64) if total >> 63 else total
+
+
+def sizes(seed, session, number):
+    """Returns the rows that a transaction writes to each of the two tables."""
+    drawn = mix(mix(seed, session), number)
+    kind, first, second = drawn % 4, drawn >> 8 & 0xffffff, drawn >> 32
+    if kind == 3:
+        return 1 + first % 10, 1 + second % 10
+    return (1, 0) if kind == 0 else (2 + first % 99, 0)
+
+
+class Harm:
+    """A server of the user's, whose start command does harm to the tables before it starts the server.
+
+    Subclasses give a private server, its client, and sql_before(statements), the shell commands that
+    run statements on the server's data while it accepts no sessions."""
+
+    SERVER = client = None
+    PID_COMMAND = None  # prints the pid of the server in {home}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server = cls.SERVER(cls)
+        cls.program = os.readlink(f"/proc/{cls.pid()}/exe")
+
+    def setUp(self):
+        super().setUp()
+        try:
+            self.sql("select 1")
+        except AssertionError:  # an earlier test has left it down
+            self.server.stop()
+            self.server.restart()
+
+    def sql_before(self, *statements):
+        raise NotImplementedError
+
+    def sql(self, *statements):
+        return self.client(self.server.superuser_url, *statements)
+
+    def start_command(self, *harms):
+        """Returns a command that starts the server, and before its Nth start does the Nth harm, a list
+        of shell commands."""
+        path = self.folder / "start.sh"
+        count = self.folder / "count"
+        count.write_text("0\n")
+        cases = "".join(f"{number}) {'; '.join(harm)} ;;\n" for number, harm in enumerate(harms, 1))
+        # a killed process keeps its pid until its parent has waited for it
+        path.write_text(f"""set -e
+while [ -e "/proc/$(cat {self.folder}/pid)" ]; do sleep 0.05; done
+count=$(($(cat {count}) + 1))
+echo "$count" >{count}
+case $count in
+{cases}esac
+{self.server.script} restart {self.server.folder}
+{self.PID_COMMAND.format(home=self.server.home)} >{self.folder}/pid
+""")
+        (self.folder / "pid").write_text(f"{self.pid()}\n")
+        return f"/bin/bash {path}"
+
+    def break_it(self, *options, code, faults="kill:1", harms=(), **more):
+        return self.certify(self.server.url, "--faults", faults, "--yes", "--recreate", "--server-start",
+                            self.start_command(*harms), *options, code=code, **more)
+
+    def batches(self, session):
+        """Yields the number and the rows of the batches of a session with more than 10 rows."""
+        for number in itertools.count():
+            rows = sizes(self.SEED, session, number)[0]
+            if rows > 10:
+                yield number, rows
+
+    def row(self, session, number, place, size, text, seed=None):
+        total = checksum(self.SEED if seed is None else seed, session, number, place, size, text)
+        return f"insert into append_certify values ({session}, {number}, {place}, {size}, '{text}', {total})"
+
+    def harms(self):
+        """Returns statements that do harm, and what append must find."""
+        batches = self.batches(0)
+        pair = next(n for n in itertools.count() if sizes(self.SEED, 0, n)[1] > 0)
+        where = "where session_number = 0 and transaction_number ="
+        doubled, deleted, cut, changed = (next(batches) for _ in range(4))
+        return {
+            "a batch stored twice": (
+                [f"insert into append_certify select * from append_certify {where} {doubled[0]}"],
+                {"duplicate": doubled[1]}),
+            "a batch deleted": ([f"delete from append_certify {where} {deleted[0]}"],
+                                {"lost": deleted[1], "holes": 1}),
+            "a part of a batch deleted": ([f"delete from append_certify {where} {cut[0]} and place < 3"],
+                                          {"lost": 3, "half": 1}),
+            "one table of a transaction deleted": ([f"delete from append_certify_2 {where} {pair}"],
+                                                   {"lost": sizes(self.SEED, 0, pair)[1], "half": 1}),
+            "a text changed": ([f"update append_certify set content = concat(content, 'x') {where} {changed[0]}"
+                                " and place = 5"], {"torn": 1, "lost": 1, "half": 1}),
+            "rows that were never sent": ([self.row(0, 500000, 0, 1, "a transaction that does not exist"),
+                                           self.row(77, 0, 0, 1, "a session that does not exist")], {"foreign": 2}),
+            "a row of another run": ([self.row(0, 0, 0, 1, "of another run", seed=self.SEED + 1)], {"torn": 1}),
+            "nothing": ([], {}),
+        }
+
+    def test_each_harm(self):
+        """Each harm is found after the kill in which it was done, and only there."""
+        harms = self.harms()
+        ended, certificate = self.break_it(
+            "--keep-going", code=1, faults=f"kill:{len(harms)}",
+            harms=[self.sql_before(*statements) if statements else [":"] for statements, _ in harms.values()])
+        self.assertEqual(certificate.failures, [], (certificate.folder / "server.log").read_text())
+        for (name, (_, found)), result in zip(harms.items(), certificate.series["results"], strict=True):
+            with self.subTest(harm=name):
+                self.assertEqual({kind: count for kind, count in result["found"].items() if count}, found)
+                self.assertEqual(result["first_finding"] is None, not found)
+        self.check_kept(ended)
+
+    def check_kept(self, ended):
+        """The tables are kept, so that the user can look at what was found, and append says so."""
+        self.assertRegex(ended.reason, "^append: NOT certified")
+        self.assertIn("the tables append_certify and append_certify_2 are kept; append certify --recreate", ended.err)
+        self.assertEqual(self.tables().split(), ["append_certify", "append_certify_2"])
+
+    def test_clean(self):
+        faults = {"kill": 1, "stop": 1, "restart": 1, "network": 1}
+        junit = self.folder / "junit.xml"
+        ended, certificate = self.break_it("--junit", junit, code=0, faults=",".join(
+            f"{kind}:{count}" for kind, count in faults.items()))
+        self.check_clean(ended, certificate, faults)
+        self.check_junit(junit, certificate)
+        self.assertEqual(self.tables(), "", "the tables are dropped")
+        self.assertNotIn("are kept", ended.err)
+
+    def test_a_server_that_does_not_start(self):
+        ended, certificate = self.certify(self.server.url, "--faults", "kill:2", "--yes", "--recreate",
+                                          "--server-start", "exit 9", code=1)
+        self.assertEqual(len(certificate.faults), 1, "nothing can be done to a server that is down")
+        self.assertRegex(certificate.failures[0], r"the server did not start: --server-start failed with exit code 9")
+        self.assertIn("did not start again", ended.reason)
+
+    def test_a_table_of_the_user(self):
+        self.sql("drop table if exists append_certify")
+        self.client(self.server.url, "create table append_certify (mine int)",
+                    "insert into append_certify values (42)")
+        self.addCleanup(self.sql, "drop table append_certify")
+        ended = self.end(self.begin(self.server.url, "--faults", "stop:1", "--yes")[0], 2)
+        self.assertIn("append_certify", ended.reason)
+        self.assertEqual(self.sql("select mine from append_certify"), "42")
+
+    def test_without_yes(self):
+        before = self.pid(), self.tables()
+        self.refused("certify", 2, self.server.url, "--faults", "kill:1", "--server-start", "true", code=2,
+                     pattern="add --yes")
+        self.assertEqual((self.pid(), self.tables()), before)
+
+    def test_interrupted_while_the_server_is_stopped(self):
+        process, out = self.begin(self.server.url, "--faults", "stop:1", "--yes", "--recreate")
+        pid = int(self.pid())
+
+        def is_stopped():
+            self.assertIsNone(process.poll(), "the server was never stopped")
+            return " T " in pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][:4]
+
+        harness.wait_until(is_stopped, "the server to be stopped")
+        process.send_signal(signal.SIGINT)
+        ended, certificate = self.finish(process, out, 130)
+        self.assertEqual(certificate.json["verdict"], "unfinished")
+        self.assertEqual(self.sql("select 1"), "1", "the server goes on")

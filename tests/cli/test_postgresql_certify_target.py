@@ -1,0 +1,125 @@
+"""append certify with a PostgreSQL server of the user's."""
+
+import os
+import pathlib
+import subprocess
+import time
+
+import certify
+import harness
+
+
+class TheirServer(certify.Harm, certify.Certifying):
+    SERVER = harness.PrivateServer
+    client = staticmethod(harness.psql)
+    PID_COMMAND = "head -n 1 {home}/data/postmaster.pid"
+
+    def tables(self):
+        return self.sql("select string_agg(tablename, ' ' order by tablename) from pg_tables"
+                        " where tablename like 'append_certify%'")
+
+    @classmethod
+    def pid(cls):
+        return (cls.server.home / "data/postmaster.pid").read_text().split()[0]
+
+    def single(self, *statements):
+        """Returns a command that runs statements on the data of the server, which is down."""
+        path = self.folder / f"harm-{time.monotonic_ns()}.sql"
+        path.write_text("".join(statement + "\n" for statement in statements))
+        user = "setpriv --reuid=postgres --regid=postgres --init-groups " if os.geteuid() == 0 else ""
+        return (f"{user}{self.program} --single -D {self.server.home}/data -c exit_on_error=on append"
+                f" <{path} >/dev/null")
+
+    def sql_before(self, *statements):
+        return [self.single(*statements)]
+
+    def change_page(self, name, number, change):
+        """Returns commands that change a page of the table; `change` is Python on `page`."""
+        where = self.folder / f"where-{name}"
+        script = self.folder / f"change-{name}.py"
+        where.write_text("")
+        where.chmod(0o666)
+        script.write_text(f"path = '{self.server.home}/data/' + open('{where}').read().strip()\n"
+                          "with open(path, 'r+b') as file:\n"
+                          f"    file.seek(8192 * {number})\n"
+                          "    page = bytearray(file.read(8192))\n"
+                          f"    {change}\n"
+                          f"    file.seek(8192 * {number})\n"
+                          "    file.write(page)\n")
+        return [self.single(f"copy (select pg_relation_filepath('append_certify')) to '{where}'"),
+                f"python3 {script}"]
+
+    def test_pages(self):
+        """Pages that changed on the disk of a server without data checksums. Transactions in which something
+        was found are not judged again: page 40 has others than page 0."""
+        ended, certificate = self.break_it("--keep-going", code=1, faults="kill:3", harms=[
+            self.change_page("text", 0, "page[8192 - 20] ^= 1"),  # in the checksum, the last column of the first row
+            self.change_page("zeros", 40, "page[:] = bytes(8192)"),
+            self.change_page("rubbish", 0, "page[:] = bytes(range(1, 129)) * 64")])
+        text, zeros, rubbish = certificate.series["results"]
+        self.assertEqual(text["found"]["torn"], 1)
+        self.assertGreater(zeros["found"]["lost"], 1)
+        self.assertEqual(zeros["found"]["torn"], 0)
+        self.assertRegex(rubbish["failure"], "append_certify cannot be read: .*invalid page in block 0")
+        self.assertFalse(rubbish["is_read"])
+        self.check_kept(ended)
+
+    def test_a_given_process(self):
+        """--server-pid names the server until append has started it again."""
+        ended, certificate = self.break_it("--server-pid", self.pid(), code=0, faults="kill:2")
+        self.check_clean(ended, certificate, {"kill": 2})
+
+    def test_another_host(self):
+        self.refused("certify", 2, "postgresql://append@192.0.2.1/append", "--faults", "stop:1", "--yes", code=2,
+                     pattern=r"on this machine, not on 192\.0\.2\.1")
+
+
+class Alone(certify.Harm, certify.Power):
+    """The data directory of the user's server has a file system of its own, whose power may be cut."""
+    SERVER = harness.PrivateServer
+    client = staticmethod(harness.psql)
+    PID_COMMAND = TheirServer.PID_COMMAND
+    pid = classmethod(TheirServer.pid.__func__)
+    test_each_harm = test_clean = test_a_server_that_does_not_start = test_a_table_of_the_user = test_without_yes = test_interrupted_while_the_server_is_stopped = None  # need no file system of their own
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server.stop("fast")
+        cls.data = cls.server.home / "data"
+        subprocess.run(["sh", "-ec", """mv data aside; mkdir data; truncate -s 1G image; mkfs.ext4 -q -F image
+                        mount -o loop image data; rmdir data/lost+found; cp -a aside/. data
+                        sync --file-system data"""],
+                       check=True, cwd=cls.server.home)
+        cls.addClassCleanup(subprocess.run, ["umount", cls.data], check=True)
+        cls.addClassCleanup(cls.server.stop)
+        cls.server.restart()
+
+    def refuse(self, pattern):
+        ended, _ = self.break_it("--data-directory", self.data, code=2, faults="power:1")
+        self.assertRegex(ended.reason, f"--faults power: {self.data} {pattern}: give the data directory a file system")
+        self.assertEqual(self.sql("select 1 from pg_tables where tablename like 'append_certify%'"), "")
+
+    def test_power(self):
+        ended, certificate = self.break_it("--data-directory", self.data, code=0, faults="power:2")
+        self.check_clean(ended, certificate, {"power": 2})
+
+    def test_a_folder_that_the_server_does_not_say(self):
+        ended, _ = self.break_it(code=2, faults="power:1")
+        self.assertRegex(ended.reason, "the server does not say where its data is: name the folder with --data-directory")
+
+    def test_a_file_that_another_process_has_open(self):
+        with open(self.data / "PG_VERSION", encoding="ascii"):
+            self.refuse(f"is on a file system that process {os.getpid()} uses")
+
+    def test_a_link_to_another_file_system(self):
+        link = self.data / "elsewhere"
+        link.symlink_to("/proc")
+        try:
+            self.refuse(rf"has a part on another file system \({link}\)")
+        finally:
+            link.unlink()
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,333 @@
+/* The rows of append certify, the account, and reading back. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/unit.h"
+
+#include "certify/certify.h"
+
+enum {
+    SESSIONS = 3,
+    SEED = 4711
+};
+
+/* An account in which every session has begun some transactions, and a table that has their rows.
+ */
+struct world {
+    struct account *account;
+    struct fault_result result;
+    struct audit audit;
+};
+
+static void begin(struct world *world, uint64_t transactions)
+{
+    struct error error = {.kind = ERROR_NONE};
+    *world = (struct world){.account = account_create(SESSIONS, SEED, &error)};
+    assert_non_null(world->account);
+    world->account->has_transactions = true;
+    for (unsigned s = 0; s < SESSIONS; s++) {
+        world->account->each[s].next = transactions;
+        for (uint64_t n = 0; n < transactions; n++) {
+            *account_outcome(world->account, s, n) = OUTCOME_KEPT;
+        }
+    }
+    assert_int_equal(audit_begin(&world->audit, world->account, &world->result, &error), STATUS_OK);
+    world->audit.is_settled = true;
+}
+
+/* Begins another audit of the same account. */
+static void begin_again(struct world *world)
+{
+    struct error error = {.kind = ERROR_NONE};
+    audit_end(&world->audit);
+    world->result = (struct fault_result){.rows_read = 0};
+    assert_int_equal(audit_begin(&world->audit, world->account, &world->result, &error), STATUS_OK);
+    world->audit.is_settled = true;
+}
+
+static void end(struct world *world)
+{
+    audit_end(&world->audit);
+    account_destroy(world->account);
+}
+
+static void take(struct world *world, const struct rows_id *id)
+{
+    char text[ROWS_TEXT_MAX];
+    const unsigned length = rows_text(SEED, id, text);
+    audit_take(&world->audit, id, text, length, rows_checksum(SEED, id, text, length));
+}
+
+/* Takes the rows of a transaction, except the first `left_out`. Returns its rows. */
+static unsigned take_transaction(struct world *world, unsigned session, uint64_t number,
+                                 unsigned left_out)
+{
+    unsigned sizes[ROWS_TABLES], taken = 0;
+    rows_sizes(SEED, session, number, true, sizes);
+    for (unsigned t = 0; t < ROWS_TABLES; t++) {
+        for (unsigned place = 0; place < sizes[t]; place++) {
+            if (taken++ >= left_out) {
+                const struct rows_id id = {.table = t,
+                                           .session = session,
+                                           .number = number,
+                                           .place = place,
+                                           .size = sizes[t]};
+                take(world, &id);
+            }
+        }
+    }
+    return taken;
+}
+
+/* Takes the rows of all transactions except one. Returns the rows of that one. */
+static unsigned take_all_but(struct world *world, unsigned session, uint64_t number)
+{
+    unsigned rows = 0;
+    for (unsigned s = 0; s < SESSIONS; s++) {
+        for (uint64_t n = 0; n < world->account->each[s].next; n++) {
+            const bool is_out = s == session && n == number;
+            const unsigned taken = take_transaction(world, s, n, is_out ? UINT32_MAX : 0);
+            rows = is_out ? taken : rows;
+        }
+    }
+    return rows;
+}
+
+static void assert_findings(const struct world *world, const uint64_t wanted[FINDING_COUNT])
+{
+    for (size_t i = 0; i < FINDING_COUNT; i++) {
+        if (world->result.findings[i] != wanted[i]) {
+            fail_msg("%s: %" PRIu64 ", not %" PRIu64, finding_words[i].key,
+                     world->result.findings[i], wanted[i]);
+        }
+    }
+}
+
+/* Returns the number of a transaction with at least `least` rows in table t, not the last ones. */
+static uint64_t find_transaction(unsigned session, unsigned t, unsigned least)
+{
+    for (uint64_t n = 0;; n++) {
+        unsigned sizes[ROWS_TABLES];
+        rows_sizes(SEED, session, n, true, sizes);
+        if (sizes[t] >= least) {
+            return n;
+        }
+    }
+}
+
+TEST(nothing_is_found_when_all_is_there)
+{
+    struct world world;
+    begin(&world, 20);
+    take_all_but(&world, SESSIONS, 0);
+    audit_judge(&world.audit);
+    assert_findings(&world, (const uint64_t[FINDING_COUNT]){0});
+    assert_string_equal(world.result.first, "");
+    end(&world);
+}
+
+TEST(a_transaction_that_is_lost_is_a_hole_if_a_later_one_is_there)
+{
+    struct world world;
+    begin(&world, 20);
+    const unsigned rows = take_all_but(&world, 1, 5);
+    audit_judge(&world.audit);
+    assert_findings(&world,
+                    (const uint64_t[FINDING_COUNT]){[FINDING_LOST] = rows, [FINDING_HOLE] = 1});
+    end(&world);
+
+    begin(&world, 20);
+    const unsigned last = take_all_but(&world, 1, 19);
+    audit_judge(&world.audit);
+    assert_findings(&world, (const uint64_t[FINDING_COUNT]){[FINDING_LOST] = last});
+    end(&world);
+}
+
+TEST(a_finding_is_of_one_fault)
+{
+    struct world world;
+    begin(&world, 20);
+    take_all_but(&world, 2, 3);
+    audit_judge(&world.audit);
+    begin_again(&world);
+    take_all_but(&world, 2, 3);
+    audit_judge(&world.audit);
+    assert_findings(&world, (const uint64_t[FINDING_COUNT]){0});
+    end(&world);
+}
+
+TEST(in_doubt_may_be_there_or_not_but_must_not_change)
+{
+    struct world world;
+    begin(&world, 20);
+    const uint64_t there = 19, absent = 18;
+    *account_outcome(world.account, 0, there) = OUTCOME_SENT;
+    *account_outcome(world.account, 0, absent) = OUTCOME_SENT;
+    const unsigned absent_rows = take_all_but(&world, 0, absent);
+    audit_judge(&world.audit);
+    assert_findings(&world, (const uint64_t[FINDING_COUNT]){0});
+    assert_int_equal(*account_outcome(world.account, 0, there), OUTCOME_KEPT);
+    assert_int_equal(*account_outcome(world.account, 0, absent), OUTCOME_REJECTED);
+
+    begin_again(&world);
+    const unsigned there_rows = take_all_but(&world, 0, there);
+    audit_judge(&world.audit);
+    assert_findings(&world, (const uint64_t[FINDING_COUNT]){
+                                [FINDING_LOST] = there_rows, [FINDING_REJECTED] = absent_rows});
+    end(&world);
+}
+
+TEST(half_transactions)
+{
+    static const struct {
+        enum outcome outcome;
+        uint64_t lost, rejected;
+    } cases[] = {{OUTCOME_SENT, 0, 0}, {OUTCOME_KEPT, 1, 0}, {OUTCOME_REJECTED, 0, 1}};
+    const uint64_t number = find_transaction(0, 1, 2);
+    EACH_CASE (i, cases, "outcome %d", (int)cases[i].outcome) {
+        struct world world;
+        begin(&world, number + 1);
+        take_all_but(&world, 0, number);
+        *account_outcome(world.account, 0, number) = (uint8_t)cases[i].outcome;
+        const unsigned rows = take_transaction(&world, 0, number, 1);
+        audit_judge(&world.audit);
+        assert_findings(&world, (const uint64_t[FINDING_COUNT]){[FINDING_LOST] = cases[i].lost,
+                                                                [FINDING_REJECTED] =
+                                                                    cases[i].rejected * (rows - 1),
+                                                                [FINDING_HALF] = 1});
+        end(&world);
+    }
+}
+
+TEST(duplicates)
+{
+    struct world world;
+    begin(&world, 20);
+    take_all_but(&world, SESSIONS, 0);
+    const unsigned rows = take_transaction(&world, 0, 7, 0);
+    audit_judge(&world.audit);
+    assert_findings(&world, (const uint64_t[FINDING_COUNT]){[FINDING_DUPLICATE] = rows});
+    end(&world);
+}
+
+TEST(torn_rows_do_not_count_as_there)
+{
+    static const char *const changed[] = {"text", "checksum", "session", "number", "place", "size"};
+    EACH_CASE (i, changed, "%s", changed[i]) {
+        struct world world;
+        begin(&world, 20);
+        const uint64_t number = find_transaction(1, 0, 2);
+        take_all_but(&world, 1, number);
+        const unsigned rows = take_transaction(&world, 1, number, 1);
+        unsigned sizes[ROWS_TABLES];
+        rows_sizes(SEED, 1, number, true, sizes);
+        struct rows_id id = {.session = 1, .number = number, .size = sizes[0]};
+        char text[ROWS_TEXT_MAX + 1];
+        unsigned length = rows_text(SEED, &id, text);
+        int64_t checksum = rows_checksum(SEED, &id, text, length);
+        text[length] = '!';
+        length += i == 0 ? 1 : 0;
+        checksum += i == 1 ? 1 : 0;
+        id.session += i == 2 ? 1 : 0;
+        id.number += i == 3 ? 1 : 0;
+        id.place += i == 4 ? 1 : 0;
+        id.size += i == 5 ? 1 : 0;
+        audit_take(&world.audit, &id, text, length, checksum);
+        audit_judge(&world.audit);
+        assert_findings(
+            &world, (const uint64_t[FINDING_COUNT]){
+                        [FINDING_TORN] = 1, [FINDING_LOST] = 1, [FINDING_HALF] = rows > 1 ? 1 : 0});
+        end(&world);
+    }
+}
+
+TEST(foreign_rows_have_a_checksum_but_were_not_sent)
+{
+    unsigned sizes[ROWS_TABLES];
+    rows_sizes(SEED, 0, 0, true, sizes);
+    const struct rows_id cases[] = {
+        {.session = SESSIONS, .size = sizes[0]},
+        {.number = 20, .size = sizes[0]},
+        {.size = sizes[0] + 1},
+        {.place = sizes[0], .size = sizes[0]},
+    };
+    EACH_CASE (i, cases, "case %zu", i) {
+        struct world world;
+        begin(&world, 20);
+        take_all_but(&world, SESSIONS, 0);
+        take(&world, &cases[i]);
+        audit_judge(&world.audit);
+        assert_findings(&world, (const uint64_t[FINDING_COUNT]){[FINDING_FOREIGN] = 1});
+        end(&world);
+    }
+}
+
+TEST(sums_of_an_account)
+{
+    struct world world;
+    struct account_rows rows;
+    unsigned sizes[ROWS_TABLES];
+    begin(&world, 2);
+    world.account->each[0].acknowledged = 10;
+    world.account->each[2].acknowledged = 5;
+    world.account->each[1].rejected = 3;
+    *account_outcome(world.account, 1, 1) = OUTCOME_SENT;
+    rows_sizes(SEED, 1, 1, true, sizes);
+    account_sum(world.account, &rows);
+    assert_int_equal(rows.acknowledged, 15);
+    assert_int_equal(rows.rejected, 3);
+    assert_int_equal(rows.in_doubt, sizes[0] + sizes[1]);
+    end(&world);
+}
+
+TEST(sizes_of_transactions)
+{
+    unsigned single = 0, batches = 0, both = 0;
+    for (uint64_t n = 0; n < 10000; n++) {
+        unsigned sizes[ROWS_TABLES], alone[ROWS_TABLES];
+        rows_sizes(SEED, 0, n, true, sizes);
+        rows_sizes(SEED, 0, n, false, alone);
+        assert_in_range(sizes[0], 1, ROWS_FIRST_MAX);
+        assert_in_range(sizes[1], 0, ROWS_SECOND_MAX);
+        assert_int_equal(alone[1], 0);
+        single += sizes[0] == 1 && sizes[1] == 0 ? 1 : 0;
+        batches += sizes[0] > 1 && sizes[1] == 0 ? 1 : 0;
+        both += sizes[1] > 0 ? 1 : 0;
+    }
+    assert_in_range(single, 2300, 2700);
+    assert_in_range(batches, 4700, 5300);
+    assert_in_range(both, 2300, 2700);
+}
+
+TEST(in_doubt_stays_in_doubt_while_the_server_goes_on)
+{
+    const uint64_t number = find_transaction(0, 1, 2);
+    static const unsigned left_out[] = {UINT32_MAX, 1, 0};
+    EACH_CASE (i, left_out, "left out %u", left_out[i]) {
+        struct world world;
+        begin(&world, number + 1);
+        world.audit.is_settled = false;
+        take_all_but(&world, 0, number);
+        *account_outcome(world.account, 0, number) = OUTCOME_SENT;
+        take_transaction(&world, 0, number, left_out[i]);
+        audit_judge(&world.audit);
+        assert_findings(&world, (const uint64_t[FINDING_COUNT]){0});
+        assert_int_equal(*account_outcome(world.account, 0, number),
+                         left_out[i] == 0 ? OUTCOME_KEPT : OUTCOME_SENT);
+        end(&world);
+    }
+}
+
+TEST(the_first_finding_is_a_new_one)
+{
+    static const uint64_t known[FINDING_COUNT] = {[FINDING_DUPLICATE] = 1000};
+    struct world world;
+    begin(&world, 20);
+    world.audit.known = known;
+    take_all_but(&world, 1, 4);
+    take_transaction(&world, 0, 7, 0);
+    audit_judge(&world.audit);
+    assert_part(world.result.first, "lost: session 2, transaction 4");
+    end(&world);
+}
