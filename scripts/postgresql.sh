@@ -143,10 +143,10 @@ restart() {
     local port try
     port=$(cat "$home/port")
     for ((try = 0; try < 120; try++)); do
-        ! run "$bin/pg_ctl" -D data -l log -o "-p $port" -w -t 60 start >/dev/null 2>&1 || return 0
+        ! run "$bin/pg_ctl" -D data -l log -o "-p $port" -w -t 60 start >"$home/pg_ctl.log" 2>&1 || return 0
         sleep 0.5
     done
-    tail -n 20 "$home/log" >&2 || true
+    tail -n 20 "$home/log" "$home/pg_ctl.log" >&2 || true
     fail 'the server did not start again'
 }
 

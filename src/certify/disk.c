@@ -133,11 +133,12 @@ static enum status mount_disk(struct disk *disk, struct error *error)
     return STATUS_OK;
 }
 
-/* Waits for processes that have ended but still have files open. */
+/* Waits for processes that have ended but still have files open. Does nothing if no disk is
+ * mounted. */
 static enum status unmount_disk(struct disk *disk, struct error *error)
 {
     const int64_t until_ns = mono_now_ns() + UNMOUNT_NS;
-    while (umount(disk->folder) != 0) {
+    while (umount(disk->folder) != 0 && errno != EINVAL) {
         if (errno != EBUSY || mono_now_ns() > until_ns) {
             return fail(error, "cannot unmount", disk->folder);
         }
@@ -149,7 +150,7 @@ static enum status unmount_disk(struct disk *disk, struct error *error)
 
 enum status disk_enter_namespace(struct error *error)
 {
-    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0) {
         return fail(error, "no mount namespace for", "power faults");
     }
     return STATUS_OK;
@@ -189,6 +190,16 @@ enum status disk_cut_power(struct disk *disk, struct error *error)
     return result == 0 ? STATUS_OK : STATUS_FATAL;
 }
 
+static enum status fail_remount(const struct disk *disk, const char *why, struct error *error)
+{
+    const struct disk_mount *mount = &disk->mount;
+    error_set(error, ERROR_SYSTEM, 0, NULL,
+              "the file system of the server could not be mounted again%s: mount -t %s -o %.200s "
+              "%s %s",
+              why, mount->type, mount->options, mount->source, mount->folder);
+    return STATUS_FATAL;
+}
+
 /* Mounts the user's file system as it was mounted before. */
 static enum status mount_theirs(const struct disk *disk, struct error *error)
 {
@@ -205,14 +216,24 @@ static enum status mount_theirs(const struct disk *disk, struct error *error)
     while (is_started && !has_ended && mono_now_ns() < until_ns) {
         has_ended = child_wait(pid, UNMOUNT_PAUSE_NS, &end);
     }
-    const bool is_mounted = has_ended && end.signal == 0 && end.code == 0;
-    if (!is_mounted) {
-        error_set(error, ERROR_SYSTEM, 0, NULL,
-                  "the file system of the server could not be mounted again: mount -t %s -o %.200s "
-                  "%s %s",
-                  mount->type, mount->options, mount->source, mount->folder);
+    return has_ended && end.signal == 0 && end.code == 0 ? STATUS_OK
+                                                         : fail_remount(disk, "", error);
+}
+
+/* Waits until no file system uses the device. One that another mount namespace has a copy of stays
+ * without power, and mounting the device would only show it again. */
+static bool await_last_mount(const struct disk *disk)
+{
+    const int64_t until_ns = mono_now_ns() + UNMOUNT_NS;
+    int device; /* O_EXCL: only if no file system uses it */
+    while ((device = open(disk->mount.source, O_RDONLY | O_EXCL | O_CLOEXEC)) < 0) {
+        if (errno != EBUSY || mono_now_ns() > until_ns) {
+            return false;
+        }
+        mono_sleep(UNMOUNT_PAUSE_NS);
     }
-    return is_mounted ? STATUS_OK : STATUS_FATAL;
+    close(device);
+    return true;
 }
 
 /* Unmounts the user's file system, forgets what the kernel keeps of its device, and mounts it. */
@@ -221,6 +242,10 @@ static enum status remount_theirs(struct disk *disk, struct error *error)
     /* keeps a loop device attached, which would go with its last mount */
     const int device = open(disk->mount.source, O_RDONLY | O_CLOEXEC);
     enum status status = unmount_disk(disk, error);
+    if (status == STATUS_OK && !await_last_mount(disk)) {
+        status =
+            fail_remount(disk, ", because another mount namespace has not unmounted it", error);
+    }
     if (status == STATUS_OK) {
         if (device >= 0) {
             ioctl(device, BLKFLSBUF);

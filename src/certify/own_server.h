@@ -29,6 +29,8 @@ struct disk_mount {
     char folder[DISK_PATH_BYTES];
     char type[40], source[200];
     char options[DISK_OPTIONS_BYTES];
+    int id, parent;
+    unsigned long peers, master; /* peer groups (see mount_namespaces(7)); 0: none */
 };
 
 struct disk {
@@ -56,9 +58,9 @@ void disk_sync(const struct disk *disk);
 unsigned disk_find_mount(dev_t device, struct disk_mount *found);
 
 /* Takes the file system of the user's server as the disk whose power is cut, if it is ext4 or XFS,
- * holds nothing but `data`, the server's data directory, and no process but `server` and its
- * descendants uses it. Else refuses, with the reason in *error, and touches nothing. Such a disk
- * is not removed by disk_destroy. */
+ * holds nothing but `data`, the server's data directory, no process but `server` and its
+ * descendants uses it, and no other mount namespace keeps it mounted. Else refuses, with the reason
+ * in *error, and touches nothing. Such a disk is not removed by disk_destroy. */
 enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct error *error);
 
 /* Cuts the power. The file system then refuses all access. */

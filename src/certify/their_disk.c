@@ -9,12 +9,24 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/mono.h"
 #include "certify/own_server.h"
 #include "certify/processes.h"
+
+#define COPY_NS (5 * MONO_NS_PER_S)
+#define COPY_PAUSE_NS (50 * MONO_NS_PER_MS)
 
 enum {
     LINE_BYTES = 4096
 };
+
+/* Returns the peer group in a field of a line of mountinfo, such as "shared:7"; 0: none. */
+static unsigned long read_group(const char *line, const char *field)
+{
+    const char *end = strstr(line, " - ");
+    const char *found = strstr(line, field);
+    return found != NULL && found < end ? strtoul(found + strlen(field), NULL, 10) : 0;
+}
 
 /* Reads a line of mountinfo. Returns false if it has another form. */
 static bool read_mount(const char *line, dev_t *device, struct disk_mount *mount)
@@ -22,7 +34,8 @@ static bool read_mount(const char *line, dev_t *device, struct disk_mount *mount
     char number[40], here[200], super[300];
     const char *rest = strstr(line, " - ");
     if (rest == NULL ||
-        sscanf(line, "%*s %*s %39s %*s %511s %199s", number, mount->folder, here) != 3 ||
+        sscanf(line, "%d %d %39s %*s %511s %199s", &mount->id, &mount->parent, number,
+               mount->folder, here) != 5 ||
         sscanf(rest, " - %39s %199s %299s", mount->type, mount->source, super) != 3) {
         return false;
     }
@@ -32,26 +45,52 @@ static bool read_mount(const char *line, dev_t *device, struct disk_mount *mount
         *rest_of_number == ':' ? strtoul(rest_of_number + 1, NULL, 10) : 0;
     *device = makedev((unsigned)of_major, (unsigned)of_minor);
     snprintf(mount->options, sizeof mount->options, "%s,%s", here, super);
+    mount->peers = read_group(line, " shared:");
+    mount->master = read_group(line, " master:");
     return true;
+}
+
+/* Reads the next mount of a mountinfo, which may be NULL. Returns false, and closes it, at its end.
+ */
+static bool next_mount(FILE *mounts, dev_t *device, struct disk_mount *mount)
+{
+    char line[LINE_BYTES];
+    while (mounts != NULL && fgets(line, sizeof line, mounts) != NULL) {
+        if (read_mount(line, device, mount)) {
+            return true;
+        }
+    }
+    if (mounts != NULL) {
+        fclose(mounts);
+    }
+    return false;
 }
 
 unsigned disk_find_mount(dev_t device, struct disk_mount *found)
 {
-    FILE *file = fopen("/proc/self/mountinfo", "re");
-    char line[LINE_BYTES];
+    FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    struct disk_mount mount;
+    dev_t number;
     unsigned count = 0;
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        struct disk_mount mount;
-        dev_t number;
-        if (read_mount(line, &number, &mount) && number == device) {
+    while (next_mount(mounts, &number, &mount)) {
+        if (number == device) {
             *found = mount;
             count++;
         }
     }
-    if (file != NULL) {
-        fclose(file);
-    }
     return count;
+}
+
+/* Returns the parent of a mount of a process. Its peer groups are 0 if it is not found. */
+static struct disk_mount find_parent(const char *mountinfo, const struct disk_mount *mount)
+{
+    FILE *mounts = fopen(mountinfo, "re");
+    struct disk_mount parent = {.peers = 0}, other;
+    dev_t device;
+    while (next_mount(mounts, &device, &other)) {
+        parent = other.id == mount->parent ? other : parent;
+    }
+    return parent;
 }
 
 static enum status refuse(struct error *error, const char *folder, const char *why)
@@ -67,18 +106,13 @@ static enum status refuse(struct error *error, const char *folder, const char *w
 /* Looks for a file system that is mounted below a folder. */
 static bool has_mounts_below(const char *folder)
 {
-    FILE *file = fopen("/proc/self/mountinfo", "re");
-    char line[LINE_BYTES];
+    FILE *mounts = fopen("/proc/self/mountinfo", "re");
     const size_t length = strlen(folder);
+    struct disk_mount mount;
+    dev_t device;
     bool has = false;
-    while (file != NULL && !has && fgets(line, sizeof line, file) != NULL) {
-        struct disk_mount mount;
-        dev_t device;
-        has = read_mount(line, &device, &mount) && strncmp(mount.folder, folder, length) == 0 &&
-              mount.folder[length] == '/';
-    }
-    if (file != NULL) {
-        fclose(file);
+    while (next_mount(mounts, &device, &mount)) {
+        has = has || (strncmp(mount.folder, folder, length) == 0 && mount.folder[length] == '/');
     }
     return has;
 }
@@ -179,13 +213,62 @@ static pid_t find_other_user(dev_t device, pid_t server)
     return found;
 }
 
-/* Returns whether the server sees the same mounts as this process. */
-static bool shares_mounts(pid_t server)
+/* Returns whether a process sees the same mounts as this process. */
+static bool shares_mounts(pid_t pid)
 {
     char path[40], ours[80] = "", theirs[80] = "";
-    snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)server);
+    snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)pid);
     return readlink("/proc/self/ns/mnt", ours, sizeof ours - 1) > 0 &&
            readlink(path, theirs, sizeof theirs - 1) > 0 && strcmp(ours, theirs) == 0;
+}
+
+/* Looks in the mount namespace of a process for a mount of the device that stays when the device is
+ * unmounted below `parent` here. The kernel also unmounts it below the parent's peers and slaves.
+ */
+static bool keeps_mounted(pid_t pid, dev_t device, const struct disk_mount *parent)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)pid);
+    FILE *mounts = fopen(path, "re");
+    struct disk_mount other;
+    dev_t number;
+    bool keeps = false;
+    while (next_mount(mounts, &number, &other)) {
+        if (number == device && !keeps) {
+            const struct disk_mount above = find_parent(path, &other);
+            keeps = parent->peers == 0 ||
+                    (above.peers != parent->peers && above.master != parent->peers);
+        }
+    }
+    return keeps;
+}
+
+/* Returns a process in another mount namespace that would keep the file system mounted, or 0. */
+static pid_t find_keeper(dev_t device, const struct disk_mount *mount)
+{
+    const struct disk_mount parent = find_parent("/proc/self/mountinfo", mount);
+    DIR *folder = opendir("/proc");
+    pid_t found = 0;
+    for (const struct dirent *entry;
+         folder != NULL && found == 0 && (entry = readdir(folder)) != NULL;) {
+        const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        found = pid > 0 && !shares_mounts(pid) && keeps_mounted(pid, device, &parent) ? pid : 0;
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return found;
+}
+
+/* Waits for programs that start in a namespace of their own and drop the copies of all mounts. */
+static pid_t await_keeper(dev_t device, const struct disk_mount *mount)
+{
+    const int64_t until_ns = mono_now_ns() + COPY_NS;
+    pid_t keeper;
+    while ((keeper = find_keeper(device, mount)) != 0 && mono_now_ns() < until_ns) {
+        mono_sleep(COPY_PAUSE_NS);
+    }
+    return keeper;
 }
 
 enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct error *error)
@@ -215,6 +298,11 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
     if (strcmp(mount.type, "ext4") != 0 && strcmp(mount.type, "xfs") != 0) {
         return refuse(error, path, "is not on ext4 or XFS");
     }
+    struct stat source;
+    if (stat(mount.source, &source) != 0 || !S_ISBLK(source.st_mode) ||
+        source.st_rdev != about.st_dev) {
+        return refuse(error, path, "is on a device that /dev does not have");
+    }
     const size_t length = strlen(mount.folder);
     if (strcmp(mount.folder, "/") == 0 || strchr(mount.folder, '\\') != NULL ||
         strncmp(path, mount.folder, length) != 0) {
@@ -231,6 +319,12 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
     const pid_t user = find_other_user(about.st_dev, server);
     if (user > 0) {
         snprintf(why, sizeof why, "is on a file system that process %d uses", (int)user);
+        return refuse(error, path, why);
+    }
+    const pid_t keeper = await_keeper(about.st_dev, &mount);
+    if (keeper > 0) {
+        snprintf(why, sizeof why, "is also mounted in the mount namespace of process %d",
+                 (int)keeper);
         return refuse(error, path, why);
     }
     disk->is_theirs = true;

@@ -75,7 +75,11 @@ class Certifying(harness.Case):
         return process, out
 
     def finish(self, process, out, code):
-        ended = self.end(process, code)
+        try:
+            ended = self.end(process, code)
+        except AssertionError as error:
+            log = out / "server.log"
+            raise AssertionError(f"{error}\n--- {log.name}\n{log.read_text() if log.exists() else None}") from error
         self.check_nothing_left()
         certificate = Certificate(out)
         self.check_files(certificate, ended)
@@ -256,7 +260,7 @@ def power_is_impossible():
     """Returns why no disk image can be mounted here; "" if it can."""
     script = ('set -e; image=$(mktemp); place=$(mktemp -d); trap \'rm -f "$image"; rmdir "$place"\' EXIT; '
               'truncate -s 8M "$image"; mkfs.ext4 -q -F "$image"; mount -o loop "$image" "$place"; umount "$place"')
-    result = subprocess.run(["unshare", "--mount", "sh", "-c", script], stdin=subprocess.DEVNULL,
+    result = subprocess.run(["unshare", "--mount", "--propagation", "slave", "sh", "-c", script], stdin=subprocess.DEVNULL,
                             capture_output=True, text=True)
     return "" if result.returncode == 0 else f"no disk image may be mounted here: {result.stderr.strip()}"
 

@@ -74,7 +74,7 @@ class Engine:
         self.name = f"append-test-{os.getpid()}"
         self.environment = {}
         holder = subprocess.Popen(
-            [*WITH_THIS, "unshare", "--net", "--mount", "--propagation", "private", "sh", "-c",
+            [*WITH_THIS, "unshare", "--net", "--mount", "--propagation", "slave", "sh", "-c",
              PRIVATE + "echo ready; exec sleep 3600", self.home], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         case.addClassCleanup(self.end, holder)

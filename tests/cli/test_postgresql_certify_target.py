@@ -87,11 +87,12 @@ class Alone(certify.Harm, certify.Power):
         super().setUpClass()
         cls.server.stop("fast")
         cls.data = cls.server.home / "data"
-        subprocess.run(["sh", "-ec", """mv data aside; mkdir data; truncate -s 1G image; mkfs.ext4 -q -F image
+        # below a shared mount, as everywhere with systemd
+        subprocess.run(["sh", "-ec", """mount --bind "$0" "$0"; mount --make-shared "$0"; cd "$0"
+                        mv data aside; mkdir data; truncate -s 1G image; mkfs.ext4 -q -F image
                         mount -o loop image data; rmdir data/lost+found; cp -a aside/. data
-                        sync --file-system data"""],
-                       check=True, cwd=cls.server.home)
-        cls.addClassCleanup(subprocess.run, ["umount", cls.data], check=True)
+                        sync --file-system data""", cls.server.home], check=True)
+        cls.addClassCleanup(subprocess.run, ["umount", cls.data, cls.server.home], check=True)
         cls.addClassCleanup(cls.server.stop)
         cls.server.restart()
 
@@ -100,9 +101,25 @@ class Alone(certify.Harm, certify.Power):
         self.assertRegex(ended.reason, f"--faults power: {self.data} {pattern}: give the data directory a file system")
         self.assertEqual(self.sql("select 1 from pg_tables where tablename like 'append_certify%'"), "")
 
+    def mount_namespace(self, propagation):
+        """Starts a process with copies of all mounts."""
+        process = subprocess.Popen(["unshare", "--mount", "--propagation", propagation, "sh", "-c", "echo; exec sleep 600"],
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        process.stdout.readline()
+        return process
+
     def test_power(self):
+        """A mount namespace whose copy of the mount follows it does no harm."""
+        self.mount_namespace("slave")
         ended, certificate = self.break_it("--data-directory", self.data, code=0, faults="power:2")
         self.check_clean(ended, certificate, {"power": 2})
+
+    def test_another_mount_namespace(self):
+        """A copy of the mount would keep the file system without power after the fault."""
+        process = self.mount_namespace("private")
+        self.refuse(f"is also mounted in the mount namespace of process {process.pid}")
 
     def test_a_folder_that_the_server_does_not_say(self):
         ended, _ = self.break_it(code=2, faults="power:1")
