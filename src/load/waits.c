@@ -21,7 +21,9 @@ enum {
     LOOKS_MAX = 200,
     THREAD_CHECKS = 3
 };
-#define INTERRUPT_NS (2 * MONO_NS_PER_S) /* enough for a last query */
+#define INTERRUPT_NS (2 * MONO_NS_PER_S) /* enough for the last queries */
+#define END_NS MONO_NS_PER_S             /* a busy server ends sessions late */
+#define END_PAUSE_NS (10 * MONO_NS_PER_MS)
 
 struct wait_watch {
     struct waits *waits;
@@ -293,6 +295,15 @@ static enum status find_blockers(struct wait_watch *watch)
     return STATUS_OK;
 }
 
+static bool sees_ours(const struct wait_watch *watch)
+{
+    bool sees = false;
+    for (size_t i = 0; i < watch->seen_count && !sees; i++) {
+        sees = waits_is_ours(watch->waits, watch->seen[i].server_session);
+    }
+    return sees;
+}
+
 /* Waits until a moment of the monotonic clock. Returns false when the polls that began at begin_ns
  * have ended. The caller holds the lock. */
 static bool wait_until(struct wait_watch *watch, int64_t begin_ns, int64_t moment_ns)
@@ -340,6 +351,19 @@ static void read_counters(struct wait_watch *watch, bool is_after)
             STATUS_LOST) {
             line_close(&watch->line, &watch->conn);
         }
+    }
+}
+
+/* Waits until the server has ended the sessions, which have disconnected: only then has it added all
+ * their counts. */
+static void await_ends(struct wait_watch *watch)
+{
+    const int64_t until_ns = mono_now_ns() + END_NS;
+    struct error error = {.kind = ERROR_NONE};
+    struct wait_poll poll;
+    while (poll_server(watch, &poll, &error) == STATUS_OK && sees_ours(watch) &&
+           mono_now_ns() < until_ns) {
+        mono_sleep(END_PAUSE_NS);
     }
 }
 
@@ -530,6 +554,9 @@ static void *run_watch(void *argument)
             continue;
         }
         if (!has_polled) {
+            if (!wait_until(watch, watch->begin_ns, watch->begin_ns)) {
+                continue;
+            }
             pthread_mutex_unlock(&watch->lock);
             read_counters(watch, false);
             pthread_mutex_lock(&watch->lock);
@@ -540,7 +567,7 @@ static void *run_watch(void *argument)
     }
     pthread_mutex_unlock(&watch->lock);
     if (has_polled && connect_watch(watch, &error) == STATUS_OK) {
-        /* the sessions have disconnected: only now has the server added all their counts */
+        await_ends(watch);
         read_counters(watch, true);
         divide_queries(watch);
     }
