@@ -354,8 +354,8 @@ static void read_counters(struct wait_watch *watch, bool is_after)
     }
 }
 
-/* Waits until the server has ended the sessions, which have disconnected: only then has it added all
- * their counts. */
+/* Waits until the server has ended the sessions, which have disconnected: only then has it added
+ * all their counts. */
 static void await_ends(struct wait_watch *watch)
 {
     const int64_t until_ns = mono_now_ns() + END_NS;
