@@ -145,7 +145,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
                                    more=("ranks.csv", "ranks_samples.csv"))
         self.assertEqual((search.search["held"], search.search["end"]), (10, "bound"))
         self.assertEqual([level["sessions"] for level in search.levels
-                          if level["outcome"] == "failed"], [10])
+                          if level["outcome"] == "failed"], [10], search.levels)
         self.assertEqual(search.sessions["dropped"], 10)
         self.assertEqual(search.verification["lost"], 0)
 
