@@ -428,7 +428,7 @@ class Failures(harness.Case, Sweeping):
         self.assertRegex(ended.reason, "signal 9")
 
     def test_the_worst_decides(self):
-        """The worst exit code counts: lost rows before a limit, and here a crash before both."""
+        """The most serious exit code is the sweep's. Here a run that crashed weighs more than a killed run."""
         out = self.out()
         process = self.start("sweep", *SLOW, "--out", out)
         for name, number in ((NAMES[1], signal.SIGKILL), (NAMES[3], signal.SIGABRT)):
