@@ -419,7 +419,7 @@ case $count in
     def test_a_server_that_does_not_start(self):
         ended, certificate = self.certify(self.server.url, "--faults", "kill:2", "--yes", "--recreate",
                                           "--server-start", "exit 9", code=1)
-        self.assertEqual(len(certificate.faults), 1, "nothing can be done to a server that is down")
+        self.assertEqual(len(certificate.faults), 1, "no further fault while the server is down")
         self.assertRegex(certificate.failures[0], r"the server did not start: --server-start failed with exit code 9")
         self.assertIn("did not start again", ended.reason)
 

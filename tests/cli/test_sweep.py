@@ -64,7 +64,7 @@ class Tables(harness.Case, Sweeping):
                     self.assertAlmostEqual(float(row[column]), pick(values), places=5)
                 self.assertEqual((row["adapter"], row["rows_planned"], row["folder"]),
                                  ("null", "1000", ""))
-                self.assertEqual(row["started_utc"], "", "a time is not a quantity, and never the same")
+                self.assertEqual(row["started_utc"], "", "a time of day has no median")
         self.assertIn("Elapsed time, s: median (lowest-highest)", ended.out)
         self.assertRegex(ended.out, r"(?m)^ +1 +\S+ \(\S+-\S+\)\*$")
         self.assertIn(f"* Short   {len(sweep.runs)} of {len(sweep.runs)} runs appended for under 1 s",

@@ -58,7 +58,7 @@ class Interrupted(harness.Case, Sweeping):
                 self.assertIn(f"{name}: incomplete, removing its folder and running it again",
                               ended.err)
                 for path, time in before.items():
-                    self.assertEqual(path.stat().st_mtime_ns, time, "a run that is done stays")
+                    self.assertEqual(path.stat().st_mtime_ns, time, "a finished run is not touched")
 
     def test_sigterm(self):
         _, sweep = self.interrupt(NAMES[2], signal.SIGTERM)

@@ -404,9 +404,8 @@ TEST(test_batches_that_were_not_sent)
     result = run(&plan);
     assert_int_equal(result->stop_reason, STOP_DROP);
     assert_int_equal(result->totals.histograms[OPERATION_RESPONSE].total, result->batches.due);
-    /* the run ends at the victim's second batch, due at 8 to 15 ms: later batches are not counted
-     */
-
+    /* The run ends at the victim's second batch, which is due at 8 to 15 ms. Later batches are not
+     * counted. */
     assert_in_range(result->batches.due, 8, (uint64_t)result->append_ns / MONO_NS_PER_MS + 1);
     end(result);
 }

@@ -491,7 +491,7 @@ TEST(test_bound_on_time)
     finish(&outcome);
 }
 
-/* 20 sessions add at most 20 rows per ms, because an append takes 1 ms. */
+/* 10 sessions add at most 20 rows per ms, because an append of 2 rows takes 1 ms. */
 TEST(test_bound_on_rows)
 {
     struct outcome outcome;
