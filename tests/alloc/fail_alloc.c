@@ -1,7 +1,7 @@
 /*
  * A library to preload into a program. Allocation number FAIL_AT (from 1) fails, and all others
- * succeed. With FAIL_FROM=1 all allocations after it also fail. When allocation FAIL_AT fails, a
- * byte is appended to the file named by FAIL_LOG.
+ * succeed. With FAIL_FROM=1 all allocations after it also fail. When allocation FAIL_AT fails, the
+ * library writes a byte to the file that FAIL_LOG names.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-"""Chromium without a window, spoken to through its pipe."""
+"""Chromium without a window, controlled through a pipe."""
 
 import json
 import os

@@ -41,7 +41,7 @@ class Certificate:
 
     @property
     def found(self):
-        """The findings that are not 0."""
+        """Returns the findings that are not 0."""
         return {name: count for name, count in self.series["found"].items() if count > 0}
 
     @property
@@ -53,8 +53,8 @@ class Certificate:
 
 
 class Certifying(harness.Case):
-    """Runs append certify in a folder for temporary files of its own, and checks that nothing of it is
-    left: no process, mount, loop device or file."""
+    """Runs append certify with its own folder for temporary files, and checks what append leaves: no process,
+    mount, loop device or file."""
 
     SEED = 7
 
@@ -86,7 +86,7 @@ class Certifying(harness.Case):
         return ended, certificate
 
     def certify(self, *arguments, code, **options):
-        """Does a whole run and checks its files."""
+        """Makes a whole run and checks its files."""
         process, out = self.begin(*arguments, **options)
         return self.finish(process, out, code)
 
@@ -186,7 +186,8 @@ class Certifying(harness.Case):
             self.assertEqual(sum(tally[name] for tally in series["kinds"].values()), series["faults"][name], name)
 
     def check_clean(self, ended, certificate, faults):
-        """Nothing was found in these faults, "kill": 2, and every one of them could have shown a loss."""
+        """Checks that nothing was found in the faults, such as {"kill": 2}, and that each of them could have
+        shown a loss."""
         self.assertEqual(certificate.json["verdict"], "clean")
         self.assertEqual(certificate.found, {})
         self.assertEqual(certificate.failures, [])
@@ -200,7 +201,7 @@ class Certifying(harness.Case):
             self.assertLessEqual(result["rows_read"], result["rows_acknowledged"] + result["rows_in_doubt"])
 
     def check_loses(self, *arguments):
-        """These settings lose acknowledged rows within 5 faults."""
+        """Checks that append with these arguments finds lost rows within 5 faults."""
         ended, certificate = self.certify(*arguments, code=1)
         self.assertEqual(certificate.json["verdict"], "broken")
         self.assertGreater(certificate.found["lost"], 0)
@@ -211,7 +212,8 @@ class Certifying(harness.Case):
         return certificate
 
     def check_repeats(self, certificate, *replaced):
-        """The command in the certificate repeats the faults; `replaced` are pairs of words."""
+        """Checks that the command in the certificate repeats the faults. `replaced`: pairs of a word of the
+        command and the word that replaces it."""
         words = shlex.split(certificate.json["command"])
         self.assertEqual(words[:2], ["append", "certify"])
         out = self.out()
@@ -257,7 +259,7 @@ class Power(Certifying):
 
 
 def power_is_impossible():
-    """Returns why no disk image can be mounted here; "" if it can."""
+    """Returns why no disk image can be mounted here; "" if one can be mounted."""
     script = ('set -e; image=$(mktemp); place=$(mktemp -d); trap \'rm -f "$image"; rmdir "$place"\' EXIT; '
               'truncate -s 8M "$image"; mkfs.ext4 -q -F "$image"; mount -o loop "$image" "$place"; umount "$place"')
     result = subprocess.run(["unshare", "--mount", "--propagation", "slave", "sh", "-c", script], stdin=subprocess.DEVNULL,
@@ -399,7 +401,7 @@ case $count in
         self.check_kept(ended)
 
     def check_kept(self, ended):
-        """The tables are kept, so that the user can look at what was found, and append says so."""
+        """Checks that append keeps the tables, so that the user can look at the findings, and says so."""
         self.assertRegex(ended.reason, "^append: NOT certified")
         self.assertIn("the tables append_certify and append_certify_2 are kept; append certify --recreate", ended.err)
         self.assertEqual(self.tables().split(), ["append_certify", "append_certify_2"])
@@ -417,7 +419,7 @@ case $count in
     def test_a_server_that_does_not_start(self):
         ended, certificate = self.certify(self.server.url, "--faults", "kill:2", "--yes", "--recreate",
                                           "--server-start", "exit 9", code=1)
-        self.assertEqual(len(certificate.faults), 1, "nothing can be done to a server that is down")
+        self.assertEqual(len(certificate.faults), 1, "no further fault while the server is down")
         self.assertRegex(certificate.failures[0], r"the server did not start: --server-start failed with exit code 9")
         self.assertIn("did not start again", ended.reason)
 

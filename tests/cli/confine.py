@@ -89,7 +89,7 @@ class Network:
                               timeout=harness.GUARD_S, stdin=subprocess.DEVNULL).stdout
 
     def count(self, name):
-        """A counter of TcpExt."""
+        """Returns a counter of TcpExt."""
         lines = [line.split() for line in self.run("cat", "/proc/net/netstat").splitlines()
                  if line.startswith("TcpExt:")]
         return int(dict(zip(lines[0], lines[1]))[name])
@@ -146,9 +146,10 @@ class Confined(harness.Case):
                                program=command, code=code)
 
     def check_stop(self, run, ended, predicted, limit, side):
-        """The run stopped within 1 % of the prediction, and names the limit everywhere.
+        """Checks that the run stopped within 1 % of the prediction, and names the limit everywhere.
 
-        A server whose threads are limited starts and ends some threads meanwhile.
+        For a limit on the server's threads the prediction may differ by 4 more sessions, because the server also
+        starts and ends threads of its own.
         """
         connected = run.sessions["connected"]
         self.assertGreaterEqual(connected, 100, "1 % must be at least one session")
@@ -157,7 +158,8 @@ class Confined(harness.Case):
         return self.check_finding(run, ended, limit, side, run.sessions["requested"] - connected)
 
     def check_limit(self, command, sessions, *arguments, first, code, limit):
-        """The first limit that `check` predicts stops a run at that number, and the run names it.
+        """Checks that the first limit that `check` predicts stops a run at the predicted number, and that the
+        run names the limit.
 
         `limit`: the id and side in run.json. Returns the finding.
         """

@@ -1,4 +1,4 @@
-"""Cases that are alike for several databases: mixins for harness.Case. A database adds its tables of cases.
+"""Tests that several databases share: mixins for harness.Case. The test of a database adds its tables of cases.
 
 The stand-ins can be imported after this module.
 """
@@ -41,7 +41,7 @@ class Loads:
     OPTIONS = ()  # of each command
 
     def stand_in(self, *rules, **settings):
-        """Starts a stand-in with rules and settings. A real server is there already."""
+        """Starts a stand-in with rules and settings. Does nothing for a real server, which already runs."""
 
     def load(self, sessions, rows, *options, target=None, **more):
         return self.run_append(sessions, rows, target or self.url, *self.OPTIONS, "--seed", self.SEED,
@@ -58,7 +58,7 @@ class Loads:
         return ended, run
 
     def check_bounds(self, run, before=0):
-        """No row is invented or lost: the table has at least the acknowledged rows, and at most the
+        """Checks that no row is invented or lost: the table has at least the acknowledged rows, and at most the
         acknowledged rows and the rows in doubt."""
         there = self.count() - before
         self.assertLessEqual(run.rows["acknowledged"], there)

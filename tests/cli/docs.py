@@ -4,8 +4,8 @@ The words after ``` say how a block is run:
 
     sh                           without a server
     sh postgresql, sh mariadb    on a server of the test
-    sh plan                      each command is given to append with --plan, or only its options are looked up
-    sh script N NAME             as sh; the page's Nth block of Lua is saved as NAME before
+    sh plan                      each command runs with --plan, or only its options are looked up
+    sh script N NAME             as sh, after the page's Nth block of Lua is saved as NAME
     sh outside                   by test_outside.py, which has an installation
     sh no-test                   not at all: NOT_RUN has the reason
     console …                    as sh …, the lines after "$ "
@@ -28,7 +28,7 @@ FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^\1```$", re.S | re.M)
 PORTS = {"postgresql": 5432, "mariadb": 3306}
 RUNS = ("sh", "console")
 
-# Why a block is not run: by the page and a text that is in the block.
+# {(page, a text in the block): why the block is not run}
 NOT_RUN = {
     ("docs/quick-start.md", "scripts/setup.sh run"): "installs packages and builds; test.sh does the same",
     ("docs/benchmarks.md", "mariadbd --max-connections=14050"): "14,000 sessions; scripts/grid.sh runs them",
@@ -79,7 +79,7 @@ def blocks(page):
 
 
 def pages_with(*how):
-    """[(page, its blocks to run)] of the pages that have such blocks."""
+    """Returns [(page, its blocks to run)] of the pages that have such blocks."""
     found = []
     for page in PAGES:
         wanted = [block for block in blocks(page) if block.language in RUNS and block.how in how]
@@ -89,14 +89,14 @@ def pages_with(*how):
 
 
 def commands(block):
-    """The block's commands of append, each as one line without what follows in a pipe."""
+    """Returns the block's commands of append, each as one line without the rest of a pipe."""
     text = block.code.replace("\\\n", " ")
     return [line.split(" #")[0].strip() for line in text.splitlines()
             if re.match(r"(\./)?append ", line)]
 
 
 def fewer(text):
-    """A hundredth of the rows, from 100 to 20,000."""
+    """Returns a hundredth of a number of rows, but at least 100 and at most 20,000."""
     units = {"k": 10**3, "M": 10**6, "G": 10**9}
     rows = int(text.rstrip("kMG")) * units.get(text[-1], 1)
     return str(rows if rows < 2000 else max(100, min(rows // 100, 20000)))

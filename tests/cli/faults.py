@@ -35,7 +35,7 @@ class Faults:
         return process, out
 
     def check_rows(self, server, run):
-        """The table has the acknowledged rows, the rows in doubt that arrived, and no others."""
+        """Checks that the table has the acknowledged rows, the rows in doubt that arrived, and no others."""
         self.assertEqual(run.verification["lost"], 0)
         self.assertEqual(int(self.ask(server.url, "select count(*) from syslog_table")),
                          run.rows["acknowledged"] + run.verification["in_doubt_arrived"])
@@ -209,7 +209,7 @@ class CutCalls:
         other.start()
         self.addCleanup(other.join)
         self.addCleanup(self.end_sleep)
-        harness.wait_until(lambda: self.going_on() == 1, "the other's call")
+        harness.wait_until(lambda: self.going_on() == 1, "the call of the other client")
         ended, run = self.run_append(3, 300, self.url, "--read", self.SLEEP_WITH_ROWS, "--timeout",
                                      f"{harness.SLOW}s", code=None)
         self.assertEqual(run.json["counters"]["timeouts"], 3)

@@ -32,7 +32,7 @@ class Searching:
     """A mixin for a harness.Case."""
 
     def find_max(self, *arguments, code=0, **options):
-        """Does a search and checks its files. Returns (Ended, Search)."""
+        """Makes a whole search and checks its files. Returns (Ended, Search)."""
         out = self.out()
         ended = self.append("find-max", *arguments, "--out", out, code=code, **options)
         return ended, self.check_search(out, ended)

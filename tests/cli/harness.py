@@ -141,7 +141,7 @@ class Case(unittest.TestCase):
             stream.close()
 
     def end(self, process, code, timeout_s=GUARD_S):
-        """Waits for the end of the program, and checks what is true for every end."""
+        """Waits for the end of the program, and checks what must hold after every end."""
         try:
             out, err = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
@@ -165,7 +165,7 @@ class Case(unittest.TestCase):
         return self.end(self.start(*arguments, env=env, **options), code, timeout_s)
 
     def refused(self, *arguments, code, pattern, **options):
-        """A run that never begins prints its reason in one line, and leaves no folder."""
+        """Checks that a run is refused before it begins: it prints the reason in one line, and leaves no folder."""
         before = set(self.folder.rglob("*"))
         ended = self.append(*arguments, code=code, **options)
         self.assertRegex(ended.reason, pattern)
@@ -192,7 +192,7 @@ class Case(unittest.TestCase):
         return ended, self.check_run(out, ended.code)
 
     def check_run(self, folder, code):
-        """Checks what is true for the files of every run, interrupted or not. Returns the Run."""
+        """Checks what must hold for the files of every run, interrupted or not. Returns the Run."""
         run = Run(folder)
         for name in Run.FILES:
             self.assertTrue((run.folder / name).is_file(), name)
@@ -208,8 +208,8 @@ class Case(unittest.TestCase):
         return run
 
     def check_log(self, run):
-        """The log of transactions has the rows that run.json counts. If it has all transactions, they
-        add up to the ledgers, and their latencies to the histograms."""
+        """Checks that the log of transactions has the rows that run.json counts. If the log has all transactions,
+        also checks that they add up to the ledgers, and their latencies to the histograms."""
         log = run.json["transaction_log"]
         if log is None:
             self.assertFalse((run.folder / "transactions.csv").exists())
@@ -242,7 +242,7 @@ class Case(unittest.TestCase):
                              histograms[name]["sum_ns"], name)
 
     def check_times(self, run):
-        """The parts of a run add up to its whole time."""
+        """Checks that the parts of a run add up to its whole time."""
         times = run.json["times"]
         parts = [times[name] for name in ("connect_s", "append_s", "disconnect_s")]
         if not (run.folder / "ranks.csv").exists():
@@ -283,7 +283,7 @@ class Case(unittest.TestCase):
             self.assertAlmostEqual(float(earlier["end_s"]), float(later["start_s"]), places=3)
 
     def check_sessions(self, run, intervals):
-        """Each session has a row, and the rows add up to the ledgers and counters."""
+        """Checks that each session has a row, and that the rows add up to the ledgers and counters."""
         table = run.table("sessions.csv")
         self.assertEqual([int(row["session"]) for row in table],
                          list(range(run.sessions["requested"])))
@@ -401,7 +401,7 @@ class OnServer(Case):
 
     @staticmethod
     def client(url, *statements):
-        """Runs statements, returns their output without decoration."""
+        """Runs statements and returns their output without decoration."""
         raise NotImplementedError
 
     @classmethod
@@ -439,7 +439,7 @@ def run_client(command, env):
 
 
 def psql(url, *statements):
-    """Runs statements, returns their output without decoration."""
+    """Runs statements and returns their output without decoration."""
     command = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", url]
     for statement in statements:
         command += ["-c", statement]
@@ -447,7 +447,7 @@ def psql(url, *statements):
                                     PGPASSWORD=SECRET))
 
 
-# In pg_stat_activity: excludes append's connection that measures the table.
+# A condition for pg_stat_activity that excludes the connection with which append measures the table.
 OF_SESSIONS = "query !~ 'pg_total_relation_size'"
 
 

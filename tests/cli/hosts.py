@@ -8,7 +8,8 @@ class HostsCase(harness.Case):
     rows, and stop(server) and restart() for one server."""
 
     def hosts(self, run):
-        """Returns the rows of hosts.csv by host; they add up to the run's figures and match run.json."""
+        """Returns the rows of hosts.csv by host, after checking that they add up to the run's figures and match
+        run.json."""
         table = run.table("hosts.csv")
         for column, total in (("rows_acknowledged", run.rows["acknowledged"]),
                               ("rows_rejected", run.rows["rejected"]),

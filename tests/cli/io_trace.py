@@ -55,7 +55,7 @@ class Traced(harness.Case):
         return rows
 
     def assert_sums(self, run, rows):
-        """The sums in run.json match the rows of io.csv during the work."""
+        """Checks that the sums in run.json match the rows of io.csv during the work."""
         trace = run.json["io_trace"]
         rows = self.worked(run, rows)
         self.assertEqual(trace["lost"], 0)

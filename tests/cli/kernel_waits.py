@@ -10,7 +10,8 @@ class KernelWaits(io_trace.Traced):
         return {row["class"]: row for row in run.json["waits"]["kernel"]}
 
     def check_kernel(self, run):
-        """What holds in every run: shares of the busy time add up, and the CPU time is that of /proc."""
+        """Checks what must hold in every run: the shares of the busy time add up, and the CPU time is that of
+        /proc."""
         waits, classes = run.json["waits"], self.classes(run)
         self.assertAlmostEqual(sum(row["busy_percent"] or 0 for row in classes.values()), 100, delta=0.001)
         self.assertAlmostEqual(sum(row["threads"] for row in classes.values()), waits["kernel_threads"],

@@ -104,7 +104,8 @@ class Proxy:
                     rest = rest[size:]
 
     def note(self, number, payload):
-        """Notes a command, a packet with number 0. Returns the answer, or None: the server answers."""
+        """Notes a command, which is a packet with number 0. Returns the proxy's answer, or None if the server is to
+        answer."""
         if number != 0 or not payload:
             return None
         self.commands.append(payload[0])

@@ -6,7 +6,7 @@ DRIVERS = {"postgresql": "PostgreSQL Unicode", "mariadb": "MariaDB Unicode", "sq
 
 
 def parts(url):
-    """The keys of a connection string for a URL."""
+    """Returns the keys and values of a connection string for a URL."""
     scheme, user, host, port, database = re.fullmatch(
         r"(\w+)://([^@]*)@([^:]*):(\d+)/(\w*)", url).groups()
     return {"Driver": "{" + DRIVERS[scheme] + "}", "Server": host, "Port": port,

@@ -1,4 +1,4 @@
-"""Stands between append and a real PostgreSQL, and changes what one says to the other."""
+"""A proxy between append and a real PostgreSQL that changes the bytes which they send to each other."""
 
 import socket
 import threading

@@ -39,7 +39,7 @@ dataset("late", 250, {{"id", "int32", row(), key = true}, {"v", "text(40)", late
 transaction("t", function() end)
 """
 
-# A dataset without a mistake, and the text that replaces it.
+# A script without a mistake; the tests replace a part of it.
 BAD_SCRIPT = """
 dataset("bad1", 50, {{"id", "int32", row(), key = true}})
 dataset("bad2", 50, {{"id", "int16", row(), key = true}, {"t", "text(3)", text(3)}}, {index = {"t"}})
@@ -103,7 +103,7 @@ class Others:
                  *(f"insert into {name} values ({i}, 'precious {i}')" for i in range(50)))
 
     def refused_others(self, *script, table="log1", rows=50, columns="id, msg"):
-        """No command of append drops, empties or fills the table unless the table is named."""
+        """Checks that no command of append drops, empties or fills the table unless the table is named."""
         told = fr"append did not make table '{table}' \({rows} rows?; columns {columns}\) and leaves it as it is: "
         self.refused_prepare(*script, pattern=told)
         self.refused_prepare(*script, "--recreate", pattern=told + f"--recreate={table} drops it")

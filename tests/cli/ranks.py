@@ -56,8 +56,8 @@ class Ranks(harness.Case):
         return next(pid for pid in children_of(process.pid) if rank_of(pid) == number)
 
     def end_ranks(self, process, code, may_be_busy=False):
-        """Ignores mpirun's own lines on standard error. `may_be_busy`: the run may be INVALID because
-        other programs use the machine's CPUs; the test does not fail then."""
+        """Waits for the end of mpirun, checks the exit code, and ignores mpirun's own lines on standard error.
+        `may_be_busy`: accepts a run that is INVALID because other programs use the machine's CPUs."""
         out, err = process.communicate(timeout=harness.GUARD_S)
         ended = harness.Ended(process.returncode, out, err)
         self.assertNotEqual(ended.code, harness.SANITIZER_EXIT, ended)

@@ -82,7 +82,7 @@ class Restarts(harness.Case):
             self.kill_and_restart(process, server)
         self.wait_for_more(process, 400)
         ended, run = self.finish(process)
-        # A kill may find no batch in flight; a slow client is the bottleneck.
+        # A kill may find no batch in flight (0); on a slow machine the client is the bottleneck (6).
         self.assertIn(ended.code, (1,) if run.rows["in_doubt"] > 0 else (0, 6), ended)
         self.assertNotEqual(run.json["outcome"]["verdict"], "VALID")
         verified = self.check_recovered(run, SESSIONS, KILLS)
@@ -91,7 +91,7 @@ class Restarts(harness.Case):
         self.assertEqual(run.verification["rows_after"], verified["read"])
 
     def check_losing(self, **settings):
-        """Settings with which the server acknowledges rows that it has not written."""
+        """Checks a run on a server whose settings acknowledge rows that are not written."""
         server = self.SERVER(self, **settings)
         process = self.begin(server, sessions=20, seconds=15 * harness.SLOW, rate=4000)
         self.kill_and_restart(process, server, sessions=20)

@@ -175,7 +175,8 @@ class Sweeping:
             self.assertAlmostEqual(float(table[size]), median, delta=0.06)
 
     def check_report(self, ended, sweep):
-        """Returns the tables, in at most 80 columns when a column fits."""
+        """Checks the printed tables: their titles, a row for each number of sessions, and lines of at most 80
+        characters."""
         tables = len(set(re.findall("(?m)^Transactions, /s", ended.out))) + 5
         for title in ("Maximum CPU, %", "Maximum memory, MiB", "Elapsed time, s",
                       "Throughput, rows/s", "p99, ms"):

@@ -38,7 +38,7 @@ class FailingAllocator(unittest.TestCase):
             self.assertEqual(rows["planned"], rows["acknowledged"], where)
 
     def walk(self, arguments, step, fails_on=False):
-        """Fails every allocation up to 200, then every step-th one, until one is not reached."""
+        """Fails each allocation up to number 200, then every `step`-th one, until a run ends before the allocation."""
         with tempfile.TemporaryDirectory() as folder:
             number = 1
             reached = True

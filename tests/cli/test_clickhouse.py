@@ -183,7 +183,7 @@ class Statements(databases.Workloads, Clickhouse):
         self.assertNotIn("Expected one of", ended.err)
 
     def test_a_name_that_would_be_another(self):
-        """A backslash escapes in a quoted name: rows would go to another table."""
+        """In a quoted name a backslash begins an escape sequence, so rows would go to another table."""
         ended = self.append(1, 10, self.url, "--table", "back\\s", code=2)
         self.assertIn("clickhouse does not allow '\\' in names", ended.reason)
 

@@ -360,7 +360,7 @@ class Sweeps(harness.Case):
         self.assertEqual((figure["a"], figure["b"]), (101, 80.5))
 
     def test_the_threshold(self):
-        """The whole interval, about 2 % around 0.9, is on one side of the threshold, or is not."""
+        """A finding needs the whole interval, about 2 % around 0.9, on one side of the threshold."""
         a = self.made_up("a", {(10, 100): (1000, 1002, 998, 1001)})
         b = self.made_up("b", {(10, 100): (900, 902, 898, 901)})
         for options, expected, latency in (

@@ -80,7 +80,7 @@ class Control(harness.Case):
         process, out = self.begin()
         self.control(out, "mark=x")
         _, run = self.stop(process, out)
-        self.assertTrue(run.json["outcome"]["verdict_reason"].endswith("; steered: 1 change"), "only the stop")
+        self.assertTrue(run.json["outcome"]["verdict_reason"].endswith("; steered: 1 change"), "the stop is the only change")
 
     def test_a_pause_is_in_no_latency(self):
         """Due times move with the pause: no response time contains it, and no work is made up for."""
@@ -89,7 +89,7 @@ class Control(harness.Case):
         self.intervals_after(out, 4)
         self.control(out, "resume")
         row = self.intervals_after(out, 2)[0]
-        self.assertLess(int(row[3]), 400, "nothing is made up for")
+        self.assertLess(int(row[3]), 400, "the work that was due in the pause is not made up for")
         _, run = self.stop(process, out)
         self.assertLess(run.json["latencies"]["response"]["max_ms"], 2000)
         self.assertLess(run.json["fairness"]["longest_gap_ms"], 2000)
@@ -262,7 +262,7 @@ class Posts(harness.Case):
                      '{"mark": "\\u0000"}'):
             self.assertEqual(self.post(body)[0], 400, body)
         self.assertEqual(self.post(" " * 4097)[0], 413)
-        self.assertEqual((out / "events.csv").read_text(), "time,text\n", "nothing has changed")
+        self.assertEqual((out / "events.csv").read_text(), "time,text\n", "no refused request has changed the run")
         for body in ('{"rate": 2000}', '{"sessions": 2}', '{"mark": "from the page, \\u2713"}', pause):
             status, text = self.post(body)
             self.assertEqual((status, list(json.loads(text))), (200, ["done"]), text)

@@ -20,7 +20,7 @@ class Pages(docs.Runner):
                     self.run_block(block)
 
     def test_commands_are_understood(self):
-        """Those for servers that the tests do not have."""
+        """append understands the commands for servers that the tests do not have."""
         count = 0
         for page, wanted in docs.pages_with("plan"):
             self.begin_page(page)
@@ -57,7 +57,7 @@ class Pages(docs.Runner):
         self.assertEqual(unused, set())
 
     def test_no_command_is_outside_of_a_block(self):
-        """Except two in README.md: one installs packages, the other runs this test."""
+        """README.md has two exceptions: one installs packages, the other runs this test."""
         for page in docs.PAGES:
             text = page.read_text(encoding="utf-8")
             for block in docs.blocks(page):

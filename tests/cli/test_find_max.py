@@ -188,8 +188,9 @@ class Refused(harness.Case, Searching):
             self.assertIsNone(search.search["failed"])
 
     def test_sessions_that_think_leave_at_once(self):
-        """A think time of any length ends at once. A session without a commit in 30 s fails the level;
-        the next level is lower, so a session has to leave, and the level is held before the time is over."""
+        """A session that has to leave ends its think time at once, however long it is. Here no transaction
+        commits within 30 s, so the first level fails. The next level is lower, so a session leaves, and the
+        hold begins before the time is over."""
         script = self.folder / "think.lua"
         script.write_text("transaction('think', function() think(600) end)\n")
         _, search = self.find_max("null:", "--workload", script, "--first", 2, "--hold", "1s",

@@ -35,8 +35,8 @@ class Help(harness.Case):
         self.assertEqual(missing, [])
 
     def test_examples_work_as_printed(self):
-        """The first of each command needs no server; they are tried in one folder, one after the other. A server
-        of append's own takes minutes, and its power losses need root."""
+        """The first example of each command needs no server. The examples run one after the other in one folder,
+        except those with a server of append's own, which take minutes and need root."""
         if "sqlite" not in self.append("--version").out:
             self.skipTest("no SQLite in this build")
         for name in ("run", "check", "find-max", "report", "compare", "sweep", "prepare", "dry-run", "cleanup",

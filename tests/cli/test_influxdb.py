@@ -41,7 +41,7 @@ class InfluxdbCase(databases.Loads, harness.Case):
 
 class Appends(databases.EveryRow, InfluxdbCase):
     def stored(self):
-        """The time is tm and the row's number in nanoseconds."""
+        """Yields the stored rows. The time of a row is tm plus n3, the row's number, in nanoseconds."""
         for row in self.query("select * from syslog_table"):
             yield {**row, "n1": int(row["n1"]), "n2": int(row["n2"]), "tm": row["time"] - row["n3"]}
 

@@ -79,7 +79,7 @@ class Tables(QuestdbCase):
         self.assertIn("non-WAL table", run.causes[0]["text"])
 
     def test_a_write_is_kept_whole_or_not_at_all(self):
-        """append relies on it: QuestDB keeps no row of a refused write."""
+        """QuestDB keeps no row of a refused write; append relies on this."""
         self.server.query("create table t (ts timestamp, b byte, n3 long) timestamp(ts) "
                           "partition by day wal")
         good = [f"t n3={i}i {1704067200000000000 + i}" for i in range(5000)]

@@ -210,7 +210,7 @@ class Live(harness.Case):
         self.assertIn("RUNNING", chromium.run("document.querySelector('.verdict b').textContent"))
         self.assertEqual(chromium.run("document.querySelector('figure .key').getAttribute('aria-pressed')"), "true")
         self.assertEqual(chromium.run("document.querySelectorAll('.control, [name=save]').length"), 0)
-        # its policy forbids all scripts but its own
+        # the policy of the saved page forbids all scripts but its own
         chromium.run("document.body.append(Object.assign(document.createElement('script'),"
                      " {textContent: 'window.isForeign = true'}))")
         self.assertIsNone(chromium.run("window.isForeign"))
@@ -223,7 +223,7 @@ class Live(harness.Case):
         chromium.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
         chromium.run("document.querySelector('button[name=save]').click()")
         harness.wait_until((folder / "report.html").is_file, "the saved page")
-        harness.wait_until(lambda: (folder / "report.html").read_text().endswith("</html>\n"), "all of it")
+        harness.wait_until(lambda: (folder / "report.html").read_text().endswith("</html>\n"), "the whole page")
         return folder / "report.html"
 
     def test_wrong_requests(self):
@@ -329,7 +329,7 @@ class Live(harness.Case):
         self.finish(process)
 
     def test_a_search(self):
-        """Levels appear as they come."""
+        """Each level appears as soon as it has ended."""
         port, out = free_port(), self.out()
         process = self.start("find-max", "null:", "--hold", "200ms", "--first", 2, "--max-sessions", 4096,
                              "--max-bytes", "900G", "--out", out, "--live", port)
@@ -360,7 +360,7 @@ class Live(harness.Case):
         harness.wait_until(lambda: chromium.run(points) == "1x9000", "a chart of the third run")
         levels = progress + "[0].querySelector('.plot path').getAttribute('d').length"
         seen = chromium.run(levels)
-        harness.wait_until(lambda: chromium.run(points) == "1x9000" and chromium.run(levels) > seen, "a later second")
+        harness.wait_until(lambda: chromium.run(points) == "1x9000" and chromium.run(levels) > seen, "another second in the chart")
         page = Page(port)
         page.ask()
         self.assertIn("<h3>The run in progress</h3>", page.body)

@@ -298,7 +298,7 @@ class Losses(databases.StandinEnds, OnStandin):
             self.assertEqual(run.rows["acknowledged"], 4000, step)
 
     def test_a_greeting_in_pieces(self):
-        """The library accepts it only if all pieces have arrived when it reads: both outcomes are right."""
+        """The library accepts the greeting only if all pieces have arrived when it reads: both outcomes are right."""
         run = self.lose("chop=handshake@3", code=None)
         self.assertEqual(run.sessions["finished"] + run.sessions["refused"], 4)
         self.assertEqual(run.rows["acknowledged"], 1000 * run.sessions["finished"])

@@ -27,7 +27,8 @@ class OwnServer(certify.Power):
                            + len(certificate.failures), 0)
 
     def test_proof_that_cannot_be_given(self):
-        """A log whose writes all wait for the disk loses nothing even without flushes: the proof must lose."""
+        """A proof needs a run that loses rows. A log whose writes all wait for the disk loses none, even without
+        flushes."""
         junit = self.folder / "junit.xml"
         ended, certificate = self.certify("--server", "mariadb", "--prove", "--faults", "power:1", "--server-option",
                                           "innodb-flush-method=O_DSYNC", "--junit", junit, code=6)

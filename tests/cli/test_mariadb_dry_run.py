@@ -25,7 +25,7 @@ class DryRun(harness.Mariadb):
         self.assertEqual(self.sql("SHOW TABLES LIKE 'made'").strip(), "")
 
     def test_statements_that_commit(self):
-        """They are found in the text for this database, alone or after another statement."""
+        """append finds such statements in the text for this database, alone or after another statement."""
         script = self.folder / "s.lua"
         script.write_text(SCRIPT.replace("local note", "-- local note") + """
 local both = statement("both", {default = "SELECT 1", mariadb = "CREATE TABLE stays (a int)"}, {}, {prepared = false})

@@ -16,7 +16,7 @@ class Sizes(harness.Mariadb):
         self.assertIsNone(run.json["io"]["table_mib_after"])
         self.assertIn("GRANT PROCESS", run.json["io"]["note"])
 
-    def test_engine_that_tells(self):
+    def test_engine_that_shows_its_sizes(self):
         _, run = self.run_append("2", "10000", self.url, "--engine", "MyISAM")
         catalogue_bytes = int(self.root(f"select data_length + index_length from information_schema.tables "
                              f"where table_schema = '{self.database}'"))

@@ -44,7 +44,7 @@ def parse(case, text):
         ended.add(name)
     case.assertEqual(ended, set(kinds))
     for name in (name for name, kind in kinds.items() if kind == "histogram"):
-        series = {}  # of each operation, where a script has several
+        series = {}  # the buckets of each operation, because a script has several operations
         for key, value in values.items():
             if key.startswith(name + "_bucket"):
                 labels = re.sub(r',?le="[^"]*"', "", key.removeprefix(name + "_bucket"))

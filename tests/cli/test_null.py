@@ -20,7 +20,7 @@ class Null(harness.Case):
             self.assertIn(word, ended.out)
         for line in ended.out.splitlines():
             self.assertLessEqual(len(line), 80, line)
-        # 15 rows are 4 batches, 14 rows too: 7 x 4 appends and as many counts.
+        # Both 15 rows and 14 rows are 4 batches: 7 x 4 appends and as many counts.
         self.assertEqual(run.table("summary.csv")[0]["appends"], "28")
         self.assertEqual(run.table("summary.csv")[0]["reads"], "28")
 
@@ -122,7 +122,7 @@ class Null(harness.Case):
 
 class Pace(harness.Case):
     def test_random_arrivals(self):
-        """The seed decides when batches are due, and how many are due in a time."""
+        """The seed decides when batches are due, and how many are due within a given time."""
         work = ("4", "null:", "--duration", "1.5s", "--rate", "4000", "--batch", "10")
         def due(*options):
             _, run = self.run_append(*work, *options, code=None)

@@ -47,7 +47,7 @@ class Files(harness.Case):
                 self.assertEqual(plan["expect"], ["dropped==0", "refused==0"])
 
     def test_a_number_alone(self):
-        """It may be meant as SESSIONS or as a port."""
+        """A single number may be meant as SESSIONS or as a port."""
         for text in ("sessions = 3\nrecords = 30\ntarget = null:\n", "sessions = 3\nduration = 1\n"):
             self.refused("--options", self.write(text), 5432, code=2,
                          pattern="'5432' on the command line may be SESSIONS or a port: write -c N or localhost:PORT")

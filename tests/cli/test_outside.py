@@ -79,13 +79,13 @@ class Outside(harness.Case):
         source.unlink()
 
     def is_refused(self, target, pattern):
-        """A faulty adapter in its folder: one line, exit code 2, and no run."""
+        """Checks that the adapter in the user's folder is refused: one line, exit code 2, and no run."""
         ended = self.refused(5, 1000, target, "--adapter-folder", self.mine, code=2,
                              pattern=pattern)
         self.assertLess(len(ended.reason), 260)
 
     def ran(self, folder, *arguments):
-        """The ledgers of a run balance, and its rows are in the file."""
+        """Checks that the ledgers of a run balance, and that its rows are in the file. Returns the Run."""
         ended, run = self.run_append(5, 1000, *arguments)
         self.assertIn("1,000 = 1,000 acknowledged + 0 rejected", ended.out)
         self.assertEqual((run.verification["rows_after"], run.verification["lost"]), (1000, 0))

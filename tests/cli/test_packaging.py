@@ -95,7 +95,7 @@ class Generated(harness.Case):
         self.need("zsh")
         ended = run("zsh", "-n", DOCS / "_append")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        # The specifications for zsh, of the command that the words name.
+        # Prints what the completion offers to zsh for the command that the words name.
         script = ("_arguments() { print -l -- $options }; _files() { };"
                   "_describe() { print -l -- $commands }; CURRENT=$#; words=(\"$@\"); . \"$0\"")
         offered = run("zsh", "-f", "-c", script, DOCS / "_append", "append", "check", "--").stdout
@@ -141,7 +141,7 @@ class Packages(harness.Case):
         return next((self.folder / "packages").glob(pattern))
 
     def runs(self, program):
-        """The script with its defaults: 50 sessions, 100,000 rows."""
+        """Checks that the program appends 100,000 rows with 50 sessions."""
         process = self.start("50", 100_000 // harness.SLOW, program=str(program))
         ended = self.end(process, 0)
         self.assertRegex(ended.out, r"(?m)^(VALID|DEGRADED)")
@@ -160,7 +160,7 @@ class Packages(harness.Case):
         self.smokes(top / "share/append/ci-smoke.sh")
 
     def names_libraries(self, top):
-        """A package without its libraries, started through a link, names all missing libraries."""
+        """Checks that a package without its libraries, started through a link, names all missing libraries."""
         program = top / "lib/append/append"
         there = program.read_bytes()
         program.write_bytes(there.replace(b"libjansson.so.4\0", b"libjanssox.so.4\0")
@@ -173,7 +173,7 @@ class Packages(harness.Case):
         program.write_bytes(there)
 
     def smokes(self, script):
-        """The script of the package finds the package's program from any folder."""
+        """Checks that the script of the package finds the package's program from any folder."""
         ended = run(script, "sqlite:", "--quiet", cwd=self.folder,
                     env={"PATH": os.environ["PATH"], "RECORDS": "1000", "SESSIONS": "2"})
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)

@@ -274,7 +274,7 @@ class Refused(harness.Postgresql):
                             env={"APPEND_PASSWORD": harness.SECRET}, code=4)
         self.assertRegex(ended.reason, r"permission denied.*: GRANT SELECT ON ")
 
-    def test_a_missing_right(self):
+    def test_a_missing_privilege(self):
         self.sql("create table closed (a int)", "grant select on closed to append_pw",
                  "revoke create on schema public from public")
         url = self.in_database(self.PASSWORD_URL)

@@ -29,7 +29,7 @@ class Waits(waits.OfPostgresql, OnPostgresql18):
         self.assertEqual(self.sql("show server_version_num")[:2], "18")
 
     def test_data_files(self):
-        """Reads of data files wait in asynchronous I/O; their time is that of data files."""
+        """Reads of data files wait for asynchronous I/O. This time counts as waits for data files."""
         server = harness.PrivatePostgresql18(self, is_on_disk=True, shared_buffers="128kB", io_method="worker")
         harness.psql(server.url, "create table big as select i, repeat('x', 500) t from"
                      " generate_series(1, 60000) i", "alter table big set (parallel_workers = 0)")
@@ -46,7 +46,7 @@ class Waits(waits.OfPostgresql, OnPostgresql18):
 
 class Trace(io_trace.Traced, OnPostgresql18):
     def test_as_many_as_the_server_counts(self):
-        """pg_stat_wal has no counts of writes and syncs any more; those of pg_stat_io agree with the trace."""
+        """pg_stat_wal no longer counts writes and syncs; the counts of pg_stat_io agree with the trace."""
         server = harness.PrivatePostgresql18(self, is_on_disk=True, autovacuum="off", fsync="on",
                                              synchronous_commit="on", wal_sync_method="fdatasync")
         self.check_postgresql(server)

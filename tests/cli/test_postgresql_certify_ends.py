@@ -34,7 +34,7 @@ class Interrupted(certify.Power):
         return False
 
     def begin_all(self):
-        """Starts a run for each phase; returns the phases with what shows that a run has reached them."""
+        """Starts a run for each phase. Returns {phase: a function that returns whether the run has reached it}."""
         phases = {
             "disk": lambda out, temp: any(temp.iterdir()),
             "initdb": lambda out, temp: self.runs(temp, "initdb"),

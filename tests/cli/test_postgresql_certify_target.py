@@ -50,8 +50,8 @@ class TheirServer(certify.Harm, certify.Certifying):
                 f"python3 {script}"]
 
     def test_pages(self):
-        """Pages that changed on the disk of a server without data checksums. Transactions in which something
-        was found are not judged again: page 40 has others than page 0."""
+        """Pages change on the disk of a server without data checksums. append does not judge a transaction with a
+        finding again, so the second harm is done to page 40, which has other transactions than page 0."""
         ended, certificate = self.break_it("--keep-going", code=1, faults="kill:3", harms=[
             self.change_page("text", 0, "page[8192 - 20] ^= 1"),  # in the checksum, the last column of the first row
             self.change_page("zeros", 40, "page[:] = bytes(8192)"),
@@ -111,7 +111,7 @@ class Alone(certify.Harm, certify.Power):
         return process
 
     def test_power(self):
-        """A mount namespace whose copy of the mount follows it does no harm."""
+        """A mount namespace whose copy of the mount follows the original does no harm."""
         self.mount_namespace("slave")
         ended, certificate = self.break_it("--data-directory", self.data, code=0, faults="power:2")
         self.check_clean(ended, certificate, {"power": 2})

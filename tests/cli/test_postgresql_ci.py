@@ -118,7 +118,7 @@ class Smoke(harness.Postgresql):
     def test_interrupted_while_it_waits(self):
         for target in ("1", "postgresql://append@127.0.0.1:1/append"):
             process = self.start("2", "100", target, "--wait", "1h")
-            harness.wait_until(lambda pid=process.pid: handles_interrupts(pid), "the handler")
+            harness.wait_until(lambda pid=process.pid: handles_interrupts(pid), "the handler of SIGINT")
             process.send_signal(signal.SIGINT)
             self.assertIn("interrupted before the first session", self.end(process, 130).reason)
 
@@ -237,7 +237,7 @@ class Compose(harness.Case):
                 self.assertRegex(port, r"^127\.0\.0\.1:\d+:\d+$")
         text = (harness.ROOT / "docs/ci.md").read_text()
         example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, flags=re.S)[1])
-        # It uses only commands that another repository has: from the package, not from these sources.
+        # The example uses only commands that another repository has: those of the package, not of these sources.
         steps = [step for step in example["jobs"]["smoke"]["steps"] if "run" in step]
         for step in steps:
             subprocess.run(["bash", "-n"], input=step["run"], text=True, check=True, timeout=60)

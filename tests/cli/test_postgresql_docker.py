@@ -133,7 +133,7 @@ class Docker(containers.Contained):
         self.assertNotEqual(last["server_cpu_percent"], "", last)
         if self.tracing:
             self.assertTrue(sessions & {row["pid"] for row in run.table("io.csv")
-                                        if row["mode"] == "S"}, "nothing traced of the new one")
+                                        if row["mode"] == "S"}, "no sync of the new server was traced")
 
     def test_compose_and_the_smoke_script(self):
         """PostgreSQL from compose.yaml, with the command in docs/ci.md."""

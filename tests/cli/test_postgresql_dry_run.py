@@ -1,4 +1,4 @@
-"""append dry-run on PostgreSQL: also statements that create tables are rolled back."""
+"""append dry-run on PostgreSQL, which also rolls back statements that create tables."""
 
 import harness
 

@@ -85,7 +85,7 @@ class Killed(harness.Postgresql):
         # the query is tried before the run, when the table is empty
         query = "select pg_sleep(3600) from syslog_table limit 1"
         reading = self.start("3", self.url, "--duration", "1s", "--read", query, "--out", reads)
-        harness.wait_until(lambda: len(self.backends("query ~ '^select pg_sleep'")) == 3, "reads")
+        harness.wait_until(lambda: len(self.backends("query ~ '^select pg_sleep'")) == 3, "three blocked reads")
         self.lock("exclusive")
         harness.wait_until(lambda: self.sql("select 1 from pg_locks where mode = 'ExclusiveLock'"
                                             " and granted and relation = 'syslog_table'::regclass"),
@@ -168,7 +168,7 @@ class Killed(harness.Postgresql):
     def test_ctrl_c_while_connecting(self):
         process = self.start("100", "100000", self.url, "--connect-concurrency", "1", "--out",
                              self.out())
-        harness.wait_until(lambda: len(self.backends("true")) >= 3, "some sessions")
+        harness.wait_until(lambda: len(self.backends("true")) >= 3, "three sessions")
         process.send_signal(signal.SIGINT)
         ended = self.end(process, 130)
         self.check_run(self.folder / "run-1", 130)

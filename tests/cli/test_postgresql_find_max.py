@@ -70,7 +70,7 @@ class Limits(harness.Case, Searching):
         self.addCleanup(holder.stdin.close)
         holder.stdin.write(b"select 'in';\n")
         holder.stdin.flush()
-        harness.wait_until(lambda: b"in" in holder.stdout.readline(), "psql to be in")
+        harness.wait_until(lambda: b"in" in holder.stdout.readline(), "the session of psql")
         self.refused("find-max", server.url.replace("append@", "lonely@"), code=4,
                      pattern="too many connections for role")
 

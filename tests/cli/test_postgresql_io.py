@@ -68,7 +68,7 @@ class Io(harness.Case):
         self.assertIn("No such file", run.json["io"]["note"])
 
     def test_full_server_is_not_made_fuller(self):
-        """The size of the table is queried on a separate connection: no session loses its place."""
+        """The size of the table is queried on a separate connection, which must not take the place of a session."""
         free = int(self.ask("select current_setting('max_connections')::int - "
                             "current_setting('superuser_reserved_connections')::int"))
         _, run = self.run_append(free, harness.fewer(100000), self.server.url, "--read", "none",

@@ -24,7 +24,8 @@ class OfServer(io_trace.Traced):
         self.assertTrue({"wal", "table"} <= {row["file"] for row in rows})
 
     def test_with_waits(self):
-        """Divides the mean time of an append; its part for the log is divided as the log's syncs are."""
+        """The report divides the mean time of an append into parts. The wait for the log is divided in the same
+        proportion as the syncs of the log."""
         out = self.folder / "run"
         ended = self.append("8", self.server.url, "--duration", "4s", "--batch", "1", "--read", "none",
                             "--waits", "--io-trace", "--out", out)

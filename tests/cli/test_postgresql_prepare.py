@@ -149,7 +149,7 @@ class Tables(Prepare, harness.Postgresql):
         self.append("cleanup", self.url, *script)
 
     def test_a_load_that_fails_beside_another_table_of_its_name(self):
-        """Then append drops its own table, and no other."""
+        """After the failure append drops its own table, and no other."""
         script = ("--workload", self.script(OTHERS, "others.lua"), "--set", "rows=5000000")
         process = self.start("prepare", 1, self.url, *script)
         there = "select count(*) from pg_class where relname = 'log1' and relpages > 0"

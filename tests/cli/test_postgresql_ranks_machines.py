@@ -158,7 +158,7 @@ class PostgreSQL(Machines):
             self.assertIn(self.machine(name), ended.out)
 
     def test_a_sweep(self):
-        """Messages between machines pass through two further processes each time."""
+        """In a sweep each message between machines passes through two more processes."""
         out = self.out()
         self.on_machines(
             [("a", 1), ("b", 1), ("s", 1)], "sweep", "--sessions", "6", "--records", "1200,2400",
@@ -267,7 +267,7 @@ class Traces(io_trace.Traced, Machines):
         cls.server = Server(cls, **settings)
         cls.other = Server(cls, "b", f"{NET}.2.2", **settings)
 
-    def without_right_on(self, *names):
+    def without_privilege_on(self, *names):
         """Returns a copy of the program that may not trace on these machines."""
         words = io_trace.without_privileges()
         if not words:
@@ -317,7 +317,7 @@ class Traces(io_trace.Traced, Machines):
         ended = self.on_machines(
             [("a", 2), ("s", 2)], "8", "2000", self.server.url, "--batch", "1", "--read", "none",
             "--recreate", "--io-trace", "--sample-only", self.machine("s"), out=out,
-            program=self.without_right_on("a"), may_be_busy=True,
+            program=self.without_privilege_on("a"), may_be_busy=True,
             extra={"s": "--fork --kill-child -T --monotonic 1000"})
         found = self.check_ranks(out, ended.code, 4)
         ahead = found.table("ranks.csv")[2]
@@ -388,7 +388,7 @@ class Traces(io_trace.Traced, Machines):
     def test_a_machine_that_cannot(self):
         words = ("4", "400", self.server.url, "--recreate", "--sample-only", self.machine("s"))
         for places, rank in (([("a", 1), ("s", 1)], 1), ([("s", 1), ("a", 1)], 0)):
-            program = self.without_right_on("s")
+            program = self.without_privilege_on("s")
             ended = self.on_machines(places, *words, "--io-trace", code=3, program=program)
             self.assertRegex(ended.reason, rf"machine {self.machine('s')}, rank {rank}: --io-trace: "
                                            "not allowed")

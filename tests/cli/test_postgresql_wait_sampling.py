@@ -10,9 +10,9 @@ import waits
 
 
 class Extension(harness.Case):
-    """The extension pg_wait_sampling, which reads the waits in the server's memory every 10 ms, sees the
-    same in the same run. It also sees idle sessions, and does not count sessions without a wait. So the test
-    compares the shares of the waits other than the client's."""
+    """In the same run append and the extension pg_wait_sampling, which reads the waits in the server's memory
+    every 10 ms, find the same waits. The extension also counts idle sessions, but not sessions without a wait. So
+    the test compares the shares among all waits except the wait for the client."""
 
     @classmethod
     def setUpClass(cls):

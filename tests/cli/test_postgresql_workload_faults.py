@@ -66,7 +66,8 @@ class Faults(workload_faults.Faults, harness.Postgresql):
         return [(entry["state"], entry["rows"]) for entry in run.json["invariants"]]
 
     def test_the_connection_is_lost_while_claims_are_checked(self):
-        """What is not checked is not taken as held. The first time a query is only prepared."""
+        """A claim that is not checked does not count as held. The second time that the query is sent it runs; the
+        first time it is only prepared."""
         url = self.without_answer(b"/* third */", 2, False)
         ended, run = self.run_script(2, url, self.script(CLAIMS), "--transactions", 10, code=1)
         self.assertEqual(self.claims(run), [("done", 0), ("done", 2), ("failed", None)])
@@ -78,7 +79,7 @@ class Faults(workload_faults.Faults, harness.Postgresql):
         self.assertIn("3 of 3 invariants could not be checked: ", ended.reason)
 
     def test_claims_at_two_hosts_that_are_one_database(self):
-        """The script changes nothing that would show that they are one: no row is counted twice."""
+        """The script changes no row that would show that the hosts are one database: no row is counted twice."""
         url = self.url.replace("@127.0.0.1", f"@localhost:{self.url.split(':')[2].split('/')[0]},127.0.0.1")
         _, run = self.run_script(2, url, self.script(CLAIMS), "--transactions", 10, code=1)
         self.assertEqual(self.claims(run), [("done", 0), ("done", 2), ("done", 0)])

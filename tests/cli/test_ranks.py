@@ -43,7 +43,7 @@ class Null(Ranks, Searching):
                          [{"machine": rank["machine"]} for rank in run.json["ranks"]])
 
     def test_metrics_of_a_script(self):
-        """Each rank takes other numbers from the counter; all of them take 0 to 299."""
+        """Each rank takes different numbers from the counter; together the ranks take 0 to 299."""
         script = self.folder / "numbers.lua"
         script.write_text("""
             local size, seen, latest = trend("size"), count("seen"), gauge("latest")
@@ -305,7 +305,7 @@ class Sweeps(Ranks, Sweeping):
         own = [self.find_run(process, rank) for rank in range(3)]
         os.kill(self.find_rank(process, 1), signal.SIGKILL)
         process.communicate(timeout=harness.GUARD_S)
-        harness.wait_until(lambda: not any(map(is_alive, own)), "the end of all")
+        harness.wait_until(lambda: not any(map(is_alive, own)), "the end of all processes")
         self.resume(out)
 
     def test_an_expectation(self):
@@ -335,7 +335,7 @@ class Examples(harness.Case):
             self.assertIn(f"(machines/{path.name})", page)
 
     def plan(self, words):
-        """append understands the arguments of a command line."""
+        """Checks that append understands the arguments of a command line."""
         words = ["x" if word.startswith("$") else word for word in words]
         return self.append(*words, "--plan").out
 

@@ -59,7 +59,8 @@ class Faults(Ranks):
         self.append("report", f"{out}.rank1")
 
     def test_after_a_signal(self):
-        """The signal is not one of those that mpirun sends after the death of a rank."""
+        """The rank is lost after a signal from the user. append distinguishes this signal from the signals that
+        mpirun sends after the death of a rank."""
         out = self.out()
         process = self.start_faulty(4, "400", "null:", "--rate", "4000", "--duration", "60", "--out",
                                     out, mpirun=ALONE, rank=1, bytes=8_000, signal=signal.SIGSTOP)

@@ -57,7 +57,7 @@ class Greeter:
 
 
 class Slow(Greeter):
-    """Sends the greeting to each client as soon as this many wait at a time."""
+    """Sends the greeting to its clients as soon as `wanted` clients wait at the same time."""
 
     def __init__(self, greeting, wanted):
         self.lock, self.waiting, self.most, self.wanted, self.threads = threading.Lock(), 0, 0, wanted, []
@@ -177,7 +177,7 @@ class Recognise(harness.Case):
                 self.assertIn(ended.code, (2, 3, 4), ended)
 
     def test_a_slow_server_is_asked_once(self):
-        """A target with a URL is asked with its own protocol alone: others would be noise in its log."""
+        """A server whose URL names the protocol gets only this protocol: others would be noise in its log."""
         refusal = b"\xff\x10\x04Too many connections"
         greeter = self.greeter(bytes([len(refusal), 0, 0, 0]) + refusal, pause_s=0.06)
         ended = self.append("check", 1, f"mariadb://u@127.0.0.1:{greeter.port}/d", code=None)
@@ -198,7 +198,7 @@ class Recognise(harness.Case):
                 self.assertEqual(len(greeter.kept), len(built))  # one connection for each protocol
 
     def test_an_answer_that_never_ends_is_not_waited_for(self):
-        """The greeting has one second in all, however steadily the bytes arrive."""
+        """The whole greeting must arrive within one second, however steadily its bytes arrive."""
         greeting = b"\x4a\x00\x00\x00\x0a5" + b"." * 20000
         self.refused(2, 200, self.greeter(greeting, pause_s=0.02).port, "--connect-timeout", 1,
                      code=4, pattern=self.TRIED)

@@ -550,7 +550,7 @@ class Report(harness.Case):
         self.assertIn("Pace of the sessions", ended.out)
 
     def take_the_place(self, folder):
-        """As soon as the folder exists, another file takes the place of its page."""
+        """Waits in the background until the folder exists, and then writes another file in the place of its page."""
         def take():
             harness.wait_until(folder.exists, f"{folder}")
             (folder / "report.html").write_text("mine")

@@ -5,7 +5,8 @@ import harness
 
 class Stages(harness.Case):
     def check_stages(self, run, targets, ends_s):
-        """The stages add up to the run, and follow each other; ends_s has their ends since the gate."""
+        """Checks that the stages follow each other and add up to the run. ends_s: when they end, in s after the gate
+        opened."""
         stages = run.table("stages.csv")
         start_s = float(stages[0]["start_s"])
         self.assertEqual([int(stage["target"]) for stage in stages], targets)
@@ -33,7 +34,7 @@ class Stages(harness.Case):
         self.assertEqual([int(stage["stage"]) for stage in stages], [1, 2, 4, 5])
         self.assertEqual(int(stages[2]["sessions_working"]), 1)
         self.assertEqual(int(run.table("intervals.csv")[0]["sessions_working"]), 4)
-        # session 3 works for less time than session 0, and its longest time without an append leaves its waits out
+        # session 3 works for less time than session 0, and its longest gap does not include the time that it waits
         sessions = run.table("sessions.csv")
         waited_s = 3
         self.assertLess(float(sessions[3]["worked_s"]), waited_s)

@@ -24,8 +24,8 @@ class Surface(harness.Case):
             diff = difflib.unified_diff(expected.splitlines(), ended.stdout.splitlines(), "tests/surface.txt",
                                         "this program", lineterm="", n=1)
             binary = os.path.relpath(harness.BINARY, harness.ROOT)
-            self.fail("what a user relies on is not as it was:\n" + "\n".join(diff)
-                      + "\nIf that is meant, accept it in the folder of the sources with:\n"
+            self.fail("the surface on which users rely has changed:\n" + "\n".join(diff)
+                      + "\nIf the change is intended, accept it in the folder of the sources with:\n"
                       f"    scripts/surface.sh {binary} >tests/surface.txt")
 
 

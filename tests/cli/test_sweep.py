@@ -64,7 +64,7 @@ class Tables(harness.Case, Sweeping):
                     self.assertAlmostEqual(float(row[column]), pick(values), places=5)
                 self.assertEqual((row["adapter"], row["rows_planned"], row["folder"]),
                                  ("null", "1000", ""))
-                self.assertEqual(row["started_utc"], "", "a time is not a quantity, and never the same")
+                self.assertEqual(row["started_utc"], "", "a time of day has no median")
         self.assertIn("Elapsed time, s: median (lowest-highest)", ended.out)
         self.assertRegex(ended.out, r"(?m)^ +1 +\S+ \(\S+-\S+\)\*$")
         self.assertIn(f"* Short   {len(sweep.runs)} of {len(sweep.runs)} runs appended for under 1 s",
@@ -428,7 +428,7 @@ class Failures(harness.Case, Sweeping):
         self.assertRegex(ended.reason, "signal 9")
 
     def test_the_worst_decides(self):
-        """The worst exit code counts: lost rows before a limit, and here a crash before both."""
+        """The most serious exit code is the sweep's. Here a run that crashed weighs more than a killed run."""
         out = self.out()
         process = self.start("sweep", *SLOW, "--out", out)
         for name, number in ((NAMES[1], signal.SIGKILL), (NAMES[3], signal.SIGABRT)):

@@ -58,7 +58,7 @@ class Interrupted(harness.Case, Sweeping):
                 self.assertIn(f"{name}: incomplete, removing its folder and running it again",
                               ended.err)
                 for path, time in before.items():
-                    self.assertEqual(path.stat().st_mtime_ns, time, "a run that is done stays")
+                    self.assertEqual(path.stat().st_mtime_ns, time, "a finished run is not touched")
 
     def test_sigterm(self):
         _, sweep = self.interrupt(NAMES[2], signal.SIGTERM)
@@ -116,9 +116,9 @@ class Interrupted(harness.Case, Sweeping):
             return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
         process.send_signal(signal.SIGTSTP)
-        harness.wait_until(lambda: (state(process.pid), state(child)) == ("T", "T"), "both stop")
+        harness.wait_until(lambda: (state(process.pid), state(child)) == ("T", "T"), "both processes to be stopped")
         process.send_signal(signal.SIGCONT)
-        harness.wait_until(lambda: state(child) != "T", "the run goes on")
+        harness.wait_until(lambda: state(child) != "T", "the run to go on")
         self.end(process, None)
 
     def test_twice_interrupted_with_repeats(self):

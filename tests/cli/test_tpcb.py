@@ -34,7 +34,8 @@ class Tpcb(Structure, harness.Case):
         self.cleanup_tpcb()
 
     def test_sessions_check_foreign_keys(self):
-        """The script of tpcb switches them on: history of a branch that does not exist is refused."""
+        """The script of tpcb switches the checks of foreign keys on: a row of history whose branch does not exist is
+        refused."""
         words = ("--workload", "tpcb", "--set", "foreign_keys=true")
         self.prepare(*words)
         self.sql("update pgbench_branches set bid = 2")  # Python's session does not check

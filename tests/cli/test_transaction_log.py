@@ -98,7 +98,7 @@ class Log(harness.Case):
         self.assertEqual({line.count(",") for line in text.splitlines()}, {7})
 
     def test_faster_than_the_log(self):
-        """What the log has no room for is counted, and the run says so."""
+        """Rows for which the log has no room are counted, and the run says so."""
         ended, run = self.run_append(100, "null:", "--duration", "1s", "--batch", 1, "--log-transactions", code=None)
         log, counters = run.json["transaction_log"], run.json["counters"]
         self.assertEqual(log["rows"] + log["rows_missing"], counters["appends"] + counters["reads"])

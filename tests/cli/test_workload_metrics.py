@@ -18,7 +18,7 @@ transaction("work", function()
     depth:add(n - 50)
 end)
 """
-# SQLite refuses the write of a transaction when another has written since its read.
+# SQLite refuses a transaction's write if another transaction has written since the first one has read.
 CONFLICTS = """
 local t = dataset("t", 1, {{"i", "int32", row(), key = true}, {"n", "int32", 0}})
 local get = statement("get", "SELECT n FROM t WHERE i = 1")
@@ -42,7 +42,7 @@ class Metrics(harness.Case):
         return path
 
     def metrics(self, run):
-        """The rows of metrics.csv; every cell that is not empty is the same in run.json."""
+        """Returns the rows of metrics.csv, and checks that run.json has the value of every cell that is not empty."""
         with open(run.folder / "metrics.csv", newline="", encoding="utf-8") as file:
             rows = {row.pop("metric"): {key: text for key, text in row.items() if text != ""}
                     for row in csv.DictReader(file)}

@@ -24,7 +24,7 @@ class Workloads(harness.Case):
         return path
 
     def test_print(self):
-        """The lines have their place and the session; what is beyond 100 lines a second is counted."""
+        """Each line has its place in the script and its session. Lines beyond 100 a second are only counted."""
         text = ("transaction('t', function()\n   print('a\\tb', 7, nil, true)\nend)\n")
         ended, _ = self.run_script(text, "--transactions", 4, sessions="2")
         for session in (0, 1):
@@ -79,7 +79,7 @@ class Workloads(harness.Case):
         self.assertEqual(self.query("select count(*) from colemp_logging"), [(402,)])
         self.assertEqual(self.query("select count(*) from colemp_logging l join colemp c"
                                     " on c.empno = l.empno and c.ename = l.ename"), [(402,)])
-        # one row for each select, also in tries that a busy database made start again
+        # one row for each select, also in tries that were repeated because the database was busy
         select = self.operation(run, "select")
         self.assertEqual(select["rows"], select["answered"])
         self.assertGreaterEqual(select["answered"], 402)
@@ -148,7 +148,7 @@ class Workloads(harness.Case):
         self.assertEqual(self.query("select * from t"), [(1,)])
 
     def test_a_pause_before_a_transaction(self):
-        """No transaction is open meanwhile; a schedule needs no pause; a run ends in the middle of one."""
+        """A session pauses before each transaction. With a rate it does not pause. A run can end during a pause."""
         text = """
             dataset("t", 1, {{"k", "int32", row(), key = true}, {"n", "int32", 0}})
             local add = statement("add", "UPDATE t SET n = n + 1 WHERE k = 1")

@@ -43,7 +43,7 @@ class Structure:
         return self.append("prepare", 3, self.url, *words, **options)
 
     def check_tpcb(self, settings, tables):
-        """Prepared, run, prepared again and dropped; each table is append's."""
+        """Prepares the tables, runs tpcb on them and prepares them again. Leaves the tables for cleanup_tpcb."""
         words = ("--workload", "tpcb", "--set", settings)
         self.assertRegex(self.prepare(*words).out, "^4 tables created, 100,011 rows loaded")
         self.assertEqual(self.tables(), tables)
@@ -54,14 +54,15 @@ class Structure:
         self.assertEqual(self.sql("select count(*) from pgbench_history"), "0")
 
     def cleanup_tpcb(self):
-        """Without the parameters of the load."""
+        """Drops the tables without the parameters of the load, and checks that all of them are dropped."""
         ended = self.append("cleanup", self.url, "--workload", "tpcb")
         self.assertEqual(ended.out, "dropped 4 tables: pgbench_branches, pgbench_tellers, pgbench_accounts, "
                                     "pgbench_history\n")
         self.assertEqual(self.tables(), 0)
 
     def check_kept(self, words, other, message):
-        """A table is not taken for one with other partitions or foreign keys; without a number it is used."""
+        """Checks that a table is refused if its partitions or foreign keys differ from the script's, and that a
+        script without a number of partitions uses the table."""
         self.prepare(*words)
         for command in (("prepare", 1), (2,)):
             more = () if command[0] == "prepare" else ("--transactions", 1, "--out", self.out())

@@ -15,7 +15,7 @@ class Tpcc:
     CHECKS_LOAD = False  # the generators are the same on every database, so one looks at their shares
 
     def page(self, run):
-        """The run's page."""
+        """Returns the page of the run."""
         page = self.folder / "page.html"
         self.append("report", run.folder, "--out", page)
         return page.read_text()
@@ -24,7 +24,7 @@ class Tpcc:
         return float(self.sql(query).split()[0])
 
     def check_load(self):
-        """The tables have the rows and the shares that the specification asks for."""
+        """Checks that the tables have the rows and the shares that the specification requires."""
         for table, rows in ROWS.items():
             self.assertEqual(self.number(f"select count(*) from {table}"), rows, table)
         if not self.CHECKS_LOAD:
@@ -61,9 +61,9 @@ class Tpcc:
             if name != "new_order":
                 self.assertEqual(operations[name]["rolled_back"], 0, name)
         # 1 % of the new orders ask for an item that does not exist
-        of_these = operations["new_order"]["begun"] / 100
-        self.assertLess(abs(operations["new_order"]["rolled_back"] - of_these),
-                        5 * math.sqrt(of_these) + 5)
+        expected = operations["new_order"]["begun"] / 100
+        self.assertLess(abs(operations["new_order"]["rolled_back"] - expected),
+                        5 * math.sqrt(expected) + 5)
         self.assertEqual(run.json["transactions"]["checks_failed"], 0, run.causes)
 
     def test_a_warehouse(self):

@@ -5,8 +5,8 @@ import harness
 SESSIONS = 4
 ROWS = 10_000  # 2,500 for each session
 
-# The changes that the tables of these tests make to a row, by its number in the session: row 7 of each
-# thousand takes the identity of row 6, row 500 gets an unknown session, row 600 another run.
+# The tables of these tests change some rows: of each thousand rows of a session, row 7 gets the identity of
+# row 6, row 500 gets an unknown session, and row 600 gets another run.
 LOST = {7: 3, 500: 2, 600: 2}  # row of a thousand: number of such rows in a session
 
 

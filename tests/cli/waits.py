@@ -1,7 +1,7 @@
 """--waits on any database, and on any PostgreSQL: mixins for test_NAME_waits.py.
 
 Subclasses of Waits have self.url, self.sql(*statements) -> text, and LOCK, a statement that waits for one lock
-of the whole database, keeps it for 50 ms (compared with which handing it over takes little time) and gives it back.
+of the whole database, keeps it for 50 ms and releases it. Passing the lock on takes little time compared with 50 ms.
 """
 
 import csv
@@ -20,11 +20,11 @@ transaction("round", function() work:run() end, {autocommit = true})
 """
 
     def shares(self, run, kind):
-        """Share, lower and upper bound in percent by class, of one kind of call."""
+        """Returns {class of waits: its share, with the share's lower and upper bound in percent} of a kind of call."""
         return {share["class"]: share for share in run.json["waits"]["shares"] if share["kind"] == kind}
 
     def check_waits(self, run):
-        """What holds in every run: the shares of a kind add up, and waits.csv has the same as run.json."""
+        """Checks what must hold in every run: the shares of a kind add up, and waits.csv agrees with run.json."""
         waits = run.json["waits"]
         kinds = {share["kind"] for share in waits["shares"]}
         for kind in kinds:
@@ -58,7 +58,7 @@ class Waits(Checked):
                                      self.LOCK_DURATION, "--waits")
         waits = self.check_waits(run)
         shares = self.shares(run, "statement.work")
-        # while the lock goes from one session to the next, neither has it: on a busy machine that takes a while
+        # while the lock passes from one session to the next, neither has it: this takes longer on a busy machine
         handed_over = sum(share["share_percent"] for name, share in shares.items() if name not in ("lock", "other"))
         self.assertLess(handed_over, 10)
         self.assertAlmostEqual(shares["lock"]["share_percent"], 90, delta=2 + handed_over)
@@ -100,7 +100,7 @@ class Waits(Checked):
         return run
 
     def test_find_max(self):
-        """Each level says what most of the time in calls went into."""
+        """Each level names the class of waits with the largest part of the time in calls."""
         script = self.folder / "lock.lua"
         script.write_text(self.WORKLOAD % self.LOCK)
         out = self.out()
@@ -161,11 +161,12 @@ class OfPostgresql(Waits):
         self.assertEqual((blocker["of"], blocker["statement"]), ("append", self.LOCK))
 
     def test_counts_of_the_server(self):
-        """The growth of the server's counts is that of the run."""
+        """The server's counts grow by the work of the run."""
         self.sql("drop table if exists syslog_table")
         _, run = self.run_append("4", "20000", self.url, "--waits")
         growth = {count["name"]: count["growth"] for count in run.json["waits"]["counters"]}
-        # of the whole database: autovacuum inserts a few rows, and early rows may count as before
+        # The counts are those of the whole database: autovacuum also inserts a few rows, and the first rows of the
+        # run may be missing.
         self.assertGreater(growth["pg_stat_database.tup_inserted"], 18000)
         self.assertLess(growth["pg_stat_database.tup_inserted"], 22000)
         self.assertGreaterEqual(growth["pg_stat_database.xact_commit"], 200)

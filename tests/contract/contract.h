@@ -75,6 +75,7 @@ enum status contract_prepare(struct contract *contract, const struct statement *
 /* Closes a connection; accepts NULL. */
 void contract_close(const struct contract *contract, struct adapter_conn *conn);
 
+/* Returns whether the adapter discards all rows, so that no row can be counted or read back. */
 bool contract_discards(const struct contract *contract);
 
 int contract_setup(void **state);

@@ -171,7 +171,7 @@ struct fixture {
     bool truncates_floats; /* floats of 32 bits are read with six digits */
 };
 
-/* How to open and close a database. fixture_NAME.c defines the place fixture_NAME. */
+/* Opens and closes the database of a fixture. fixture_NAME.c defines the variable fixture_NAME. */
 struct fixture_place {
     /* Returns NULL if this database cannot be tested here, after printing the reason. */
     const struct fixture *(*open)(void);
@@ -186,7 +186,8 @@ struct fixture_entry {
 };
 extern const struct fixture_entry fixture_entries[];
 
-/* The symbol that the fixture of an adapter outside the tree, a shared library, exports:
+/* The symbol that the fixture of an adapter outside the tree exports. Such a fixture is a shared
+ * library with the lines:
  *
  *     const struct fixture_module append_fixture_module = {
  *         FIXTURE_STRUCT_BYTES, {open_fixture, NULL}}; */

@@ -138,7 +138,7 @@ bool observer_start(struct observer *to, const char *name, const char *const *ar
 
 bool observer_command(const char *command)
 {
-    char line[512] = "it has ended\n";
+    char line[512] = "the stand-in has ended\n";
     fprintf(commands, "%s\n", command);
     fflush(commands);
     while (fgets(line, sizeof line, answers) != NULL && strncmp(line, "error", 5) != 0) {

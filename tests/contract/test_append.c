@@ -24,7 +24,7 @@ static void test_row_counts(void **state)
     table_fini(&table);
 }
 
-/* Appends batches of more different sizes than an adapter keeps prepared statements. */
+/* Appends batches of so many sizes that an adapter cannot keep a prepared statement for each. */
 static void test_many_sizes(void **state)
 {
     struct contract *contract = *state;

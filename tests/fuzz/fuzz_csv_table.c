@@ -40,7 +40,7 @@ static void check_cells(const struct csv_table *table, size_t size)
                                   : cell[0] == '\0',
                          "a cell is a part of the file");
             fuzz_require(!csv_table_number(table, row, column, &value) || cell[0] != '\0',
-                         "a number is written");
+                         "an empty cell is not a number");
         }
     }
     for (size_t column = 0; column < table->columns; column++) {

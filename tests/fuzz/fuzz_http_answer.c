@@ -32,9 +32,9 @@ static void read_in_parts(struct reading *reading, const uint8_t *data, size_t s
         fuzz_require(part != NULL, "there is memory for a part");
         memcpy(part, data + at, length);
         const size_t used = http_answer_read(&reading->answer, part, length);
-        fuzz_require(used <= length, "no more is read than there is");
+        fuzz_require(used <= length, "no byte after the part is read");
         fuzz_require(used == length || reading->answer.phase >= HTTP_WHOLE,
-                     "all is read until the end");
+                     "every byte before the end of the answer is read");
         reading->used += used;
         free(part);
     }

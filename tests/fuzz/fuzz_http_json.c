@@ -29,7 +29,7 @@ static void check_rows(const json_t *json)
     struct answer answer = {.take = check_row, .context = &rows};
     const enum status status = http_take_rows(json, &answer, &take_stopped, &error);
     fuzz_require(status == (json_is_array(json) ? STATUS_OK : STATUS_REJECTED),
-                 "rows are an array");
+                 "only an array has rows");
     fuzz_require(answer.rows == rows, "take gets each row until it returns false");
     fuzz_require(error_is_set(&error) == (status != STATUS_OK), "a failure has an error");
 }

@@ -119,7 +119,7 @@ static bool parse_sockets(const char *text, size_t length)
         for (uint32_t port = 0; port <= UINT16_MAX && waiting > 0; port++) {
             held += procfs_ports_hold(&ports, (uint16_t)port) ? 1 : 0;
         }
-        fuzz_require(waiting <= held, "a port that waits is taken");
+        fuzz_require(waiting <= held, "a port in TIME_WAIT is also a taken port");
     }
     return is_good;
 }
@@ -128,7 +128,7 @@ static bool count_lines(const char *text, size_t length)
 {
     uint64_t lines;
     const bool is_good = procfs_count_lines(text, length, &lines);
-    fuzz_require(lines <= length, "a line has a byte");
+    fuzz_require(lines <= length, "a line has at least one byte");
     return is_good;
 }
 

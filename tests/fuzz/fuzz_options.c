@@ -26,8 +26,8 @@ static char *file_content;
 static size_t file_size;
 static bool is_parsing;
 
-/* Replaces fopen, by an option of the linker. Otherwise a fuzzer that guesses paths would read real
- * files or wait for a pipe. */
+/* Replaces fopen (the linker's option --wrap does this). Otherwise a fuzzer that guesses paths
+ * would read real files or wait for a pipe. */
 FILE *__real_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen(const char *path, const char *mode)
@@ -86,9 +86,10 @@ static void check_ranges(const struct plan *plan)
     check_range(plan->search.max_bytes, 0, UINT64_C(1) << 50);
     check_range(plan->stack_bytes, 0, UINT64_C(1) << 30);
     check_range(plan->read_mode, READ_COUNT, READ_QUERY);
-    fuzz_require((plan->read_mode == READ_QUERY) <= (plan->read_sql != NULL), "a query has a text");
+    fuzz_require((plan->read_mode == READ_QUERY) <= (plan->read_sql != NULL),
+                 "a read by query has its SQL");
     fuzz_require(plan->min_sessions == 0 || plan->min_percent == 0,
-                 "the last --min-sessions counts");
+                 "--min-sessions is a number or a percentage, not both");
 }
 
 static void check_refusal(const struct error *error)
@@ -153,10 +154,10 @@ static void check_accepted(const struct plan *plan, int count, char *const *word
         check_text(texts[i], count, words);
     }
     fuzz_require(plan->sample_interval_ns > 0 || plan->command == COMMAND_FIND_MAX,
-                 "only a search chooses its interval");
+                 "only find-max leaves the sample interval open");
     fuzz_require((plan->sessions > 0) ==
                      (plan->command != COMMAND_FIND_MAX && plan->command != COMMAND_SWEEP),
-                 "sessions are given where they are not searched for");
+                 "only find-max and sweep leave the number of sessions open");
     check_list(&plan->sweep.sessions, PLAN_SESSIONS_MAX);
     check_list(&plan->sweep.records, PLAN_RECORDS_MAX);
     check_range(plan->sweep.repeat, 1, SWEEP_LIST_MAX);

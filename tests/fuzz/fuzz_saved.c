@@ -9,9 +9,9 @@
 #include "commands/command.h"
 #include "report/report.h"
 
-/* The files in the folder. They have the order of the parts of the input, which the byte SEPARATOR
- * separates. If a part is missing, the file gets its default text, or is missing if it has no
- * default. */
+/* The files in the folder, in the order of the parts of the input. The byte SEPARATOR is between
+ * two parts. If a part is empty or missing, its file gets the default text; a file without a
+ * default is not made. */
 enum {
     SEPARATOR = 0x1e,
     PATH_BYTES = 256,
@@ -77,7 +77,7 @@ static void check_page(const char *page)
     for (const char *at = page; (at = strstr(at, data)) != NULL && at < script;) {
         at += strlen(data);
         at += strspn(at, "MHVLh0123456789 .e+-");
-        fuzz_require(*at == '"', "a path is drawn by numbers");
+        fuzz_require(*at == '"', "a line of a chart has only drawing commands and numbers");
     }
 }
 

@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
-"""Goldens: what whole runs print and write, compared with the files beside this one.
+"""Compares what whole runs print and write with the goldens, which are the .txt files beside this one.
 
-  tests/golden/make.py [--accept] [NAME…]     all when none is named
+  tests/golden/make.py [--accept] [NAME…]     without a NAME: all scenarios
 
-A name stands for its scenario; `postgresql` and `mariadb` for all on that server, `serverless` for
-all others.
+NAME is a scenario, `postgresql` or `mariadb` for all scenarios on that server, or `serverless` for all
+others.
 
-Each scenario is a few commands of the program in a folder of its own; its golden, NAME.txt, has
-what they printed and every file they left. Where PARENT left the same file, a golden has only the
-differences: for files with a line for each key (run.json, summary.csv, samples.csv, intervals.csv) the other
-lines and the missing keys. A new key is a change of one golden. What differs from run to run is masked by its name, not
-by its look: times, rates, CPU, memory, versions, hosts, paths, ports. Ledgers, counts, keys,
-columns, texts and verdicts stay. A loaded machine can change a verdict or a count, so a scenario
-that differs is made again, up to TRIES times, until it is as expected or differs alike twice.
+A scenario runs a few commands of the program in a folder of its own. Its golden, NAME.txt, has the
+output of the commands and every file that they left. If PARENT left the same file, the golden has only
+the differences: for files with a line for each key (run.json, summary.csv, samples.csv, intervals.csv)
+these are the lines that differ and the keys that are missing. So a new key changes a single golden.
+Values that differ from run to run are masked, according to their names and not to their looks: times,
+rates, CPU, memory, versions, hosts, paths, ports. Ledgers, counts, keys, columns, texts and verdicts
+are compared. A loaded machine can change a verdict or a count, so a scenario that differs runs again,
+up to TRIES times, until it is as expected or differs twice in the same way.
 
 Environment: APPEND_BINARY (default build/append), APPEND_TEST_POSTGRESQL and APPEND_TEST_MARIADB
-(URL of a server, see scripts/test.sh). --accept writes the goldens again; those of a server or an
-adapter that is not there are left as they are, and named.
+(URL of a server, see scripts/test.sh). --accept rewrites the goldens that differ. A scenario whose
+server or adapter is missing is left out, and the reason is printed.
 """
 
 import csv
@@ -53,12 +54,12 @@ transaction("move", function() note:run(check(find:one(key), "there") and 1) end
 transaction("look", function() found(find:one(key) > 4) end, {weight = 2})
 transaction("fail", function() wrong:run() end, {weight = param("fails", 0)})
 """}
-# What stands before the program: a signal in the middle of a run, several ranks.
+# Words before the program's name: they send a signal in the middle of a run, or start several ranks.
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--quiet", "-n"]
 STARTERS = {"null_interrupted": ["timeout", "--preserve-status", "-s", "INT", "0.5"], "null_rank": [*MPIRUN, "1"], "null_ranks": [*MPIRUN, "3"]}
 
-# NAME: commands; OUT is the folder of a run, URL the server's database, HOSTS the same by two names. A name that begins with the
-# name of a server needs it; `needs` says which adapter must be there.
+# NAME: commands. URL stands for the URL of the database on the server, and HOSTS for this URL with the host under two names. A
+# scenario whose name begins with the name of a server needs this server; ADAPTERS has the adapters that a scenario needs.
 SCENARIOS = {
     "help": [["help"], *(["help", name] for name in
                          ("check", "find-max", "report", "compare", "sweep", "prepare", "cleanup", "certify", "help",
@@ -121,16 +122,16 @@ SCENARIOS = {
     "mariadb": [["4", "2k", "URL", "--rate", "8k", *SEEDED, "--out", "OUT"],
                 ["2", "400", "URL", "--method", "insert", "--read", "none", *SEEDED]],
 }
-# "name 0|1" for each adapter that there is, written by cmake/AppendAdapters.cmake
+# Whether each adapter is built. cmake/AppendAdapters.cmake writes a line "NAME 0" or "NAME 1" for each adapter.
 BUILT = {name: is_built == "1" for name, is_built in
          (line.split() for line in pathlib.Path(BINARY).with_name("adapters.txt").read_text().splitlines())}
 ADAPTERS = {"help": BUILT, "usage": BUILT, "sqlite": ["sqlite"], "sqlite_verify_rows": ["sqlite"], "sqlite_rejected": ["sqlite"],
             "sqlite_script": ["sqlite"],
             "plan": ["sqlite", "postgresql", "mariadb"], "refused": ["sqlite", "postgresql", "mariadb"]}
 SERVERS = ("postgresql", "mariadb")
-PRINTS_ONLY = ("compare", "page")  # their runs' folders are shown elsewhere
+PRINTS_ONLY = ("compare", "page")  # other scenarios show the folders of such runs
 VERBATIM = ("help", "usage", "plan")  # nothing is measured
-LOOSE = ("find_max",)  # how many rows there are depends on the time
+LOOSE = ("find_max",)  # the number of rows depends on the time
 
 VARIES = re.compile(r"_(s|ms|ns|mib|bytes|utc|percent)(_at_max)?$|_per_s$|_us_per_row$|_bytes_per_session$|"
                     r"^(slowest|fastest|longest_gap)_|^(busy_retries|batches_late|run_tag|low_ns_count|"
@@ -152,9 +153,9 @@ VERBATIM_MASKS = [(re.compile(pattern, re.M), mask) for pattern, mask in (
 )]
 TIME = r"(?:ns|us|ms|s|m|h|min|minutes|hours)\b"
 TEXT_MASKS = VERBATIM_MASKS + [(re.compile(pattern, re.M), mask) for pattern, mask in (
-    (r"^(Disk|On disk) .*\n?", ""),  # what is known of it depends on the machine
+    (r"^(Disk|On disk) .*\n?", ""),  # the known figures depend on the machine
     (r"^Maximum CPU .*", "Maximum CPU #"),  # a short run may have no sample
-    (r"\+ 0 rejected \+ 0 in doubt \+ 0 not sent", "+ 0 rejected/in doubt/not sent"),  # by the width
+    (r"\+ 0 rejected \+ 0 in doubt \+ 0 not sent", "+ 0 rejected/in doubt/not sent"),  # the form depends on the width
     (r"\b\d[\d,]*(\.\d+)? (rows|transactions|statements)/s", r"# \2/s"),
     (r"\b\d[\d,]* /s", "# /s"),
     (r"= [\d,]+ read \+ [\d,]+ write \+ [\d,]+ other", "= # read + # write + # other"),
@@ -171,7 +172,7 @@ TEXT_MASKS = VERBATIM_MASKS + [(re.compile(pattern, re.M), mask) for pattern, ma
     (r"about \S+ left", "about # left"),
     (r"B/A is [\d.]+", "B/A is #"),
     (r"other programs of this machine used .*", "other programs #"),
-    (r"; PSS of \d+ of \d+ processes read per sample, the others estimated", ""),  # when it takes long
+    (r"; PSS of \d+ of \d+ processes read per sample, the others estimated", ""),  # only if reading takes long
 )]
 
 
@@ -184,10 +185,10 @@ class Masker:
     def __init__(self, name, replaced):
         self.is_loose = name in LOOSE
         self.is_verbatim = name in VERBATIM
-        self.replaced = replaced  # exact words: this folder, the server's port
+        self.replaced = replaced  # (exact words, mask): this folder, the server's port
 
     def text(self, text):
-        """Paragraphs in which something is masked lose their layout, which follows the masked."""
+        """Masks a text. A paragraph with a masked value becomes one line, because its layout depends on the value."""
         parts = re.findall(r".*\n?(?:(?: {10}| {14}| {33})\S.*\n?)*", text)
         return "\n".join(self.paragraph(part) for part in parts if part)
 
@@ -222,13 +223,13 @@ class Masker:
         return json.dumps(value)
 
     def name(self, key):
-        """A key may be a host's name with its port."""
+        """Masks a key, which may be a host's name with its port."""
         for word, mask in self.replaced:
             key = key.replace(word, mask)
         return key
 
     def json(self, value, path=""):
-        """A line a leaf. Buckets of a histogram are one."""
+        """Returns one line for each leaf. The buckets of a histogram are one leaf."""
         if value and isinstance(value, (dict, list)) and not path.endswith("low_ns_count"):
             inner = value.items() if isinstance(value, dict) else enumerate(value)
             return "\n".join(self.json(item, f"{path}.{self.name(str(key))}" if path else self.name(str(key)))
@@ -247,12 +248,12 @@ class Masker:
                     "append_p99.csv"):
             rows = [[row[0], *("~" for _ in row[1:])] for row in rows]
         elif name in ("intervals.csv", "samples.csv"):
-            # How many there are depends on the time; what they add up to does not.
+            # The number of rows depends on the time, but the sums of the rows do not.
             total = [self.total(column, [row[i] for row in rows]) for i, column in enumerate(head)]
             return "\n".join(f"{column}: {value}" for column, value in zip(head, total))
         else:
             rows = [[self.cell(column, value) for column, value in zip(head, row)] for row in rows]
-            if name == "ranks_samples.csv":  # in the order in which they were taken, as many as the time allowed
+            if name == "ranks_samples.csv":  # the number and the order of the rows depend on the time
                 rows = sorted(row for i, row in enumerate(rows) if row not in rows[:i])
             if name in ("summary.csv", "sweep.csv", "levels.csv"):
                 return "\n".join(f"{column}: {' | '.join(row[i] for row in rows)}"
@@ -277,7 +278,7 @@ class Masker:
                          else re.sub(r'(version=")[^"]*', r"\1#", line) for line in lines)
 
     def page(self, text):
-        """Its headings and the names in its tables, but for those of the disk, which may not be known."""
+        """Returns the page's headings and the names in its tables, without those of the disk, which may be unknown."""
         heads = [head for head in re.findall(r"<(h[1-3]|th|summary)\b[^>]*>(.*?)</\1>", text, re.S)
                  if not re.search(r"device|I/O|storage|iowait|^server (read|writ)|on the disk|waited", head[1])]
         return self.text("\n".join(f"{tag} {html.unescape(re.sub('<[^>]*>', '', inner))}"
@@ -302,7 +303,7 @@ class Masker:
 
 
 def sections(name, folder, url):
-    """Makes a scenario: [(title, masked text)]."""
+    """Runs a scenario. Returns [(title, masked text)]."""
     if url:
         port, database = re.search(r":(\d+)/(\w+)$", url).groups()
         masker = Masker(name, [(str(folder), "FOLDER"), (database, "DATABASE"), (port, "PORT")])
@@ -321,10 +322,10 @@ def sections(name, folder, url):
         if "--json" in command:
             printed = masker.json(json.loads(printed))
         else:
-            # A table of a sweep or a search: the size stays.
+            # In a table of a sweep or a search only the size stays.
             printed = re.sub(r"^( +\d+)((?: +(?:[\d,.]+\*?|unknown\*?))+)$", r"\1 # #", printed, flags=re.M)
             if command[:1] == ["compare"]:
-                # Of the figures side by side those that are always there; the ratio is measured.
+                # Keeps only the figures that are always present, and masks the ratio, which is measured.
                 printed = re.sub(r"^CAUTION +other programs used.*\n(?: {10}\S.*\n)*", "", printed, flags=re.M)
                 printed = re.sub(r"^(?!Max)\S*(cpu|iowait|pressure|gap|connect_s|batches_late|busy_retries|suspended).*\n",
                                  "", printed, flags=re.M)
@@ -339,13 +340,13 @@ def sections(name, folder, url):
                 re.search(r"append-runs|x\.db", shown):
             continue
         ends, masked = masker.file(path)
-        # Of the runs of a sweep one is enough.
+        # One run of a sweep is enough.
         made.append((f"file {shown}{ends}", "" if re.search("/2x|x400/", shown) else masked))
     return made
 
 
 def parts_of(text):
-    """{title: lines} of a golden."""
+    """Returns {title: lines} of a golden."""
     return {part.split("\n")[0]: part.rstrip("\n").split("\n")[1:] for part in text.split("=== ")[1:]}
 
 
@@ -354,7 +355,7 @@ def keyed(lines):
 
 
 def difference(title, text):
-    """Returns what differs from PARENT's file: all of it, or the lines with other keys or values."""
+    """Returns the differences from PARENT's file: the whole text, or only the lines whose key or value differs."""
     file = title.rpartition("/")[2]
     golden = parts_of((HERE / f"{PARENT}.txt").read_text())
     lines = next((part for other, part in golden.items() if other.rpartition("/")[2] == file), [])
@@ -372,7 +373,7 @@ def server_of(name):
 
 
 class Database:
-    """A database of its own on a server, or none."""
+    """A new database for the scenario on its server; nothing if the scenario needs no server."""
 
     def __init__(self, name):
         self.server = server_of(name)
@@ -417,7 +418,7 @@ def make(name):
 
 
 def missing(name):
-    """Why this scenario cannot be made here, or None."""
+    """Returns the reason why this scenario cannot run here, or None."""
     server = server_of(name)
     if server and not os.environ.get(f"APPEND_TEST_{server.upper()}"):
         return f"APPEND_TEST_{server.upper()} names no server"
@@ -429,7 +430,7 @@ def missing(name):
 
 
 def compare(name):
-    """(None, made) when the program does what the golden says, else a diff of DIFF_LINES a file."""
+    """Returns (diff, the new golden). The diff is None if the golden is right, else at most DIFF_LINES lines a file."""
     golden = HERE / f"{name}.txt"
     expected = golden.read_text() if golden.exists() else ""
     made = None
@@ -446,7 +447,7 @@ def compare(name):
                                          "this program", lineterm="", n=2))
         lines += diff[:DIFF_LINES]
         if len(diff) > DIFF_LINES:
-            lines.append(f"… {len(diff) - DIFF_LINES} lines more")
+            lines.append(f"… {len(diff) - DIFF_LINES} more lines")
     return "\n".join(lines), made
 
 
@@ -469,7 +470,7 @@ def main(words):
             print(diff)
             status = 1
     if status:
-        print("If that is meant, accept it with: APPEND_BINARY=BUILD/append tests/golden/make.py --accept")
+        print("If these changes are intended, accept them with: APPEND_BINARY=BUILD/append tests/golden/make.py --accept")
     return status
 
 

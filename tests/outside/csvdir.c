@@ -23,8 +23,8 @@ struct adapter_conn {
     char folder[4096];
     const struct table *table;      /* table of the open append */
     size_t width;                   /* columns of its file */
-    size_t places[ROW_COLUMNS_MAX]; /* for each column of the file, its column in the rows; row
-                                       columns or more: NULL */
+    size_t places[ROW_COLUMNS_MAX]; /* for each column of the file, its place in a row; a place
+                                       after the row's columns means NULL */
     struct buffer rows;
     uint64_t row_count;
 };

@@ -1,10 +1,10 @@
 /*
  * Replaces append-mpi.so and works in the same way, except for a fault in rank FAULT_RANK. The
- * fault occurs right after the rank has sent its message number FAULT_SEND (from 1), or its first
- * message of at least FAULT_BYTES, its large message. Then the rank gets the signal FAULT_SIGNAL,
- * and, if this library is also preloaded, its clock moves ahead by FAULT_CLOCK_NS. With
- * FAULT_DAMAGE a bit in the middle of the large message is changed. Ranks with a higher number send
- * their large message half a second later.
+ * fault occurs right after the rank has sent its message number FAULT_SEND (from 1), or a large
+ * message, which has at least FAULT_BYTES bytes. Then the rank gets the signal FAULT_SIGNAL, and,
+ * if this library is also preloaded, its clock moves ahead by FAULT_CLOCK_NS. With FAULT_DAMAGE a
+ * bit in the middle of the large message is changed. Ranks with a higher number send their large
+ * messages half a second later.
  */
 #include <errno.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     return result;
 }
 
-/* Sleeps until a moment of the changed clock. */
+/* Sleeps until `until`, which is a time of the changed clock. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left)
 {

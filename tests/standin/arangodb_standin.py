@@ -34,13 +34,13 @@ class Refused(Exception):
 
 
 def order(value):
-    """AQL compares by type first: null, false, true, numbers, strings, arrays, objects."""
+    """Returns a key that sorts as AQL does: by type first (null, false, true, numbers, strings, arrays, objects)."""
     rank = {type(None): 0, bool: 1, int: 2, float: 2, str: 3, list: 4, dict: 5}[type(value)]
     return rank, value if 0 < rank < 4 else json.dumps(value)
 
 
 class Collection:
-    refusals = 0  # documents to refuse next
+    refusals = 0  # how many of the next documents to refuse
 
     def __init__(self, name, properties):
         self.name, self.properties = name, properties
@@ -93,7 +93,7 @@ class Collection:
             self.keys.clear()
 
     def scan(self, start=""):
-        """Yields the documents in the order of their keys, skipping those removed meanwhile."""
+        """Yields the documents in the order of their keys, without documents that are removed meanwhile."""
         keys = self.keys[bisect.bisect_left(self.keys, start):]
         return (one for one in map(self.documents.get, keys) if one is not None)
 
@@ -169,7 +169,7 @@ class Query:
         return [], len(found)
 
     def select(self, database, of):
-        """Uses the primary index where possible."""
+        """Returns the documents that a loop selects. Uses the primary index if possible."""
         collection, sign = database.collection(of["name"]), of["sign"]
         value = self.value(of["value"]) if sign else None
         if sign and of["field"] == "_key" and sign != "!=":
@@ -178,7 +178,7 @@ class Query:
         else:
             found = (one for one in collection.scan() if sign is None or COMPARE[sign](
                 order(one.get(of["field"])), order(value)))
-        if of["sort"] not in (None, "_key"):  # scan returns them in the order of their keys
+        if of["sort"] not in (None, "_key"):  # scan returns the documents in the order of their keys
             found = sorted(found, key=lambda one: order(one.get(of["sort"])))
         return list(itertools.islice(found, self.value(of["limit"]) if of["limit"] else None))
 

@@ -248,7 +248,7 @@ class Database:
         self.add("V$SESSION", [(i + 1, 0, "SYS") for i in range(now)])
 
     def change(self, sql):
-        """Runs CREATE and DROP; False: another statement."""
+        """Runs CREATE or DROP. Returns False for any other statement."""
         create, drop = self.CREATE.match(sql), re.match(r"\s*drop\s+table\s+([\w.]+)\s*;?$", sql,
                                                         re.I)
         if create:
@@ -261,7 +261,7 @@ class Database:
         return bool(create or drop)
 
     def select(self, sql):
-        """Returns columns and rows."""
+        """Returns the columns and rows of a query."""
         if not re.match(r"\s*select\b", sql, re.I):
             raise Refused(2010, f"Syntax error: near token ({sql[:60]}).")
         with self.lock:
@@ -327,7 +327,7 @@ class Session:
         while True:
             protocol, statement, body = receive(self.sock)
             fields = list(units(body))
-            found = dict(reversed(fields))  # the first of repeated units
+            found = dict(reversed(fields))  # if a unit is repeated, the first one counts
             step = STEPS.get(protocol)
             if step == "execute" and b"count(*)" in found.get(SQL, found.get(DIRECT_SQL, b"")):
                 step = "count"

@@ -99,7 +99,7 @@ class Database:
         return WORDS.sub(word, sql)
 
     def run(self, sql, arguments, wants_rows):
-        """Returns (column names, rows) of a query, (last id, affected rows) of another statement."""
+        """Returns (column names, rows) of a query, or (last id, affected rows) of any other statement."""
         sleep = re.fullmatch(r"\s*select\s+sleep\((\d+)\)\s*", sql, re.I)
         if sleep:
             time.sleep(int(sleep.group(1)))
@@ -122,7 +122,8 @@ class Database:
         values = VALUES.fullmatch(sql)
         rows = [arguments]
         if values:
-            # one statement with many rows, all or none of which are kept; SQLite limits the parameters
+            # SQLite limits the number of parameters, so a statement with many rows runs once for each row, in a
+            # transaction that keeps all rows or none
             head, one, more = values.groups()
             width, count = one.count("?"), 1 + more.count(one)
             if width * count == len(arguments) and count > 1:
@@ -200,7 +201,7 @@ class Database:
 
 
 def split(text):
-    """Yields the parts between the commas outside brackets and quotes."""
+    """Yields the parts of a text that commas separate. A comma within brackets or quotes does not count."""
     depth, part = 0, ""
     for piece in re.findall(r"'(?:[^']|'')*'|.", text, re.S):
         depth += (piece == "(") - (piece == ")")
@@ -284,7 +285,7 @@ class Column:
 
 
 class Server(HttpStandin):
-    """The server. Its rules have another action:
+    """The server. Its rules have one more action:
 
     inside  answers 200 with the error in the body, without carrying the request out
     """

@@ -1,4 +1,4 @@
-"""The parts that all stand-ins share: connections with a thread each, faults, the command line and HTTP."""
+"""The parts that all stand-ins share: a thread for each connection, faults, the command line and HTTP."""
 
 import argparse
 import collections
@@ -77,8 +77,8 @@ class Rules:
 class Standin:
     """A server on 127.0.0.1 with a thread for each connection. A stand-in defines serve(sock)."""
 
-    ACTIONS = STEPS = ()  # of its rules
-    OPTIONS = {"port": 0}  # of the command line, with their defaults; port 0 is a free one
+    ACTIONS = STEPS = ()  # that its rules may have
+    OPTIONS = {"port": 0}  # of the command line, with their defaults; port 0 stands for a free port
 
     def __init__(self, *rules, port=0):
         self.rules, self.lock = Rules(self.ACTIONS, self.STEPS, rules), threading.Lock()
@@ -93,7 +93,7 @@ class Standin:
         self.acceptor.start()
 
     def listen(self):
-        """Chooses a free port below 32,768, where clients' own ports do not lie."""
+        """Listens on the port, or on a free port below 32,768: clients get their own ports above that number."""
         for i in range(100):
             port = self.port or 20000 + (os.getpid() * 7 + time.time_ns() + i * 101) % 12000
             try:
@@ -124,7 +124,7 @@ class Standin:
         raise NotImplementedError
 
     def kill(self):
-        """Ends everything, like a crash. May be called again."""
+        """Ends the listener and all connections, like a crash. May be called again."""
         if self.listener.fileno() >= 0:
             self.listener.shutdown(socket.SHUT_RDWR)
             self.acceptor.join()
@@ -221,7 +221,7 @@ class HttpStandin(Standin):
             while (request := read_request(stream)) is not None:
                 answers += 1
                 is_last = answers == self.close_every
-                # the end of the connection then comes with the answer, before the next request
+                # then the client receives the end of the connection together with the last answer
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, is_last)
                 self.respond(sock, request)
                 if is_last:

@@ -105,7 +105,6 @@ def check_cycles(sources):
         names = [name for name in names if name in known]
         files[short] = [name for name in names if name != short]
         targets = {name.split("/")[0] for name in names} - {folder}
-        # The registry only lists the adapters: plan may look them up.
         folders.setdefault(folder, set()).update(targets)
     for kind, graph in (("files", files), ("folders", folders), ("calls", calls(sources))):
         cycle = find_cycle(graph)
@@ -310,7 +309,7 @@ def parse_head(head):
 
 
 def check_plan(path, text):
-    """Only src/plan may change a plan: elsewhere functions take it as const."""
+    """Finds functions outside src/plan that may change a plan: they must take it as const."""
     code = strip(text)
     if not path.startswith("src/") or folder_of(path) == "plan":
         return
@@ -333,9 +332,9 @@ def check_banned_calls(path, text):
 
 
 def check_conditionals(path, text):
-    """`a ? x : b ? y : z` is read twice: an if, a switch or a table says it once."""
+    """Finds chains such as `a ? x : b ? y : z`. An if, a switch or a table is easier to read."""
     code = strip_directives(strip(text))
-    questions = [0]  # of the expression at each level of brackets
+    questions = [0]  # number of ? in the expression at each level of brackets
     for at, letter in enumerate(code):
         if letter in "([{":
             questions.append(0)

@@ -13,7 +13,7 @@ import words
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("APPEND_BUILD")
-# This bound only falls: a header with a single user belongs into that user's file.
+# This bound only falls: the content of a header with a single user belongs in the user's file.
 SINGLE_USER_HEADERS_MAX = 11
 TEXTS = (".c", ".h", ".py", ".md", ".sh", ".lua", ".in", ".txt", ".cmake", ".js", ".css", ".yml", "/run")
 RULES_OF_WORDS = ("tests/style/words.py", "tests/style/test_rules.py")
@@ -55,7 +55,7 @@ class Sources(unittest.TestCase):
         ])
 
     def test_words(self):
-        """Texts alone: neither this rule and its samples, nor formats that others decide."""
+        """Checks the files whose names end in one of TEXTS, except the rule itself and its samples."""
         self.report([
             finding for name in tracked_files() if name.endswith(TEXTS) and name not in RULES_OF_WORDS
             for finding in words.check_words(name, read(name))

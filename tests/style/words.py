@@ -1,7 +1,7 @@
-"""The turns of phrase that nothing in the project may have, in comments, messages, docs and tests.
+"""Turns of phrase that no comment, message, page or test of the project may have.
 
 Readers stumbled over each of them: see "Plain English" in docs/contributing.md. A file is read as one
-text: what joins two lines of a comment or of a string counts as a blank.
+text: the characters between two lines of a comment or of a string count as a blank.
 """
 
 import bisect
@@ -37,8 +37,8 @@ PARAGRAPH = "¶"
 
 
 def as_one_text(text):
-    """Returns the text with one blank between two words, wherever lines end, and where each word began. A
-    blank line becomes a word of its own: no turn goes over it."""
+    """Returns the text with one blank between two words, also at the ends of lines, and the place where each word
+    began. An empty line becomes a word of its own, so that no turn begins before it and ends after it."""
     text = BETWEEN_LINES.sub(lambda match: " " * len(match.group(0)), re.sub(r"\n(?=[ \t]*\n)", PARAGRAPH, text))
     words, places, length = [], [], 0
     for match in re.finditer(r"¶|[^\s¶]+", text):

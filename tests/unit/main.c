@@ -13,7 +13,7 @@ enum {
 static struct CMUnitTest tests[TESTS_MAX];
 static size_t test_count;
 
-/* The running test, and the name of the case that it is at. */
+/* The running test, and the name of its current case. */
 static const struct CMUnitTest *running;
 static bool is_at_case;
 static char case_name[200];

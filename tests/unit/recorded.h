@@ -1,4 +1,4 @@
-/* Histograms of chosen values, which are not filled in the way in which the recorder fills them. */
+/* Fills histograms with chosen values, without a recorder. */
 #ifndef UNIT_RECORDED_H
 #define UNIT_RECORDED_H
 

@@ -40,7 +40,7 @@ struct scripted {
     int victim; /* index of the session, in the order of opening; -1 = every session */
     unsigned call;
     unsigned calls_failing; /* number of consecutive calls that fail */
-    uint64_t accepted;      /* accepted rows of a batch that fails with rows or its close */
+    uint64_t accepted;      /* rows that a failing append_rows or append_close still accepts */
     int64_t count_offset;   /* added to the true number of rows in a count */
 };
 
@@ -169,8 +169,7 @@ static inline enum status scripted_append_close(struct adapter_conn *conn, uint6
                                                 struct error *error)
 {
     const enum status status = answer(conn, STEP_CLOSE, error);
-    /* with STATUS_OK and `accepted` the answer is a success that acknowledges only `accepted` rows
-     */
+    /* a scripted STATUS_OK with `accepted` rows succeeds but acknowledges only these rows */
     const bool is_short = script.step == STEP_CLOSE && script.status == STATUS_OK &&
                           script.accepted > 0 && conn->number == script.victim &&
                           conn->calls[STEP_CLOSE] == script.call;

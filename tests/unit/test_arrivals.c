@@ -50,7 +50,7 @@ TEST(test_repeatable)
     assert_true(arrivals_at(&a, 1000) == next);
 }
 
-/* After the arrivals to draw, the others follow at the mean gap. */
+/* Only the first `most` arrivals are drawn; all later arrivals follow at the mean gap. */
 TEST(test_most)
 {
     struct arrivals arrivals = arrivals_begin(3, 0);

@@ -104,7 +104,7 @@ static void assert_findings(const struct world *world, const uint64_t wanted[FIN
     }
 }
 
-/* Returns the number of a transaction with at least `least` rows in table t, not the last ones. */
+/* Returns the number of the session's first transaction with at least `least` rows in table t. */
 static uint64_t find_transaction(unsigned session, unsigned t, unsigned least)
 {
     for (uint64_t n = 0;; n++) {

@@ -107,7 +107,7 @@ TEST(test_bound)
         assert_true(fabs(certificate_bound(cases[i].faults) - cases[i].bound) < 1e-12);
         assert_string_equal(certificate_percent(cases[i].faults, percent), cases[i].percent);
     }
-    /* the text never says less than the bound, and the bound not less than the exact one */
+    /* the percentage in the text is never below the bound, nor the bound below its exact value */
     for (size_t faults = 1; faults <= 100000; faults++) {
         char percent[CERTIFICATE_PERCENT_BYTES];
         const double shown = strtod(certificate_percent(faults, percent), NULL) / 100;
@@ -613,7 +613,7 @@ TEST_BETWEEN(test_junit, make_folder, remove_folder)
     free(text);
 }
 
-/* 2,000 faults, which the page and the files hold whole. */
+/* The page and the files list all of 2,000 faults. */
 TEST_BETWEEN(test_many_faults, make_folder, remove_folder)
 {
     fill(1000, 1000);

@@ -89,8 +89,8 @@ TEST(test_levels)
     report_free(&report);
 }
 
-/* A long run has more rows than a chart can show. Rates of several rows are averaged; of their
- * latencies the worst is shown. */
+/* A long run has more rows than a chart can show. Each point then stands for several rows: it shows
+ * the mean of their rates and the highest of their latencies. */
 TEST(test_merged)
 {
     enum {
@@ -161,7 +161,7 @@ TEST(test_transactions)
     buffer_fini(&text);
 }
 
-/* A level of a long run is the highest p99 of its intervals, not of other operations. */
+/* In a long run a level shows the highest p99 of its intervals, and ignores other operations. */
 TEST(test_merged_transactions)
 {
     struct buffer text;
@@ -179,8 +179,8 @@ TEST(test_merged_transactions)
     buffer_fini(&text);
 }
 
-/* Samples do not have the number of rows, so in a long run it is found by the time of the sample. A
- * line without the number is skipped. */
+/* A sample does not have the number of rows, so the chart finds the number by the sample's time,
+ * also in a long run. An interval without the number is skipped. */
 TEST(test_over_rows)
 {
     enum {
@@ -251,7 +251,7 @@ TEST(test_run)
     report_free(&report);
 }
 
-/* In a run without any figures no chart is drawn empty: all charts are listed as absent. */
+/* A report of a run without figures has no empty chart: all charts are listed as absent. */
 TEST(test_nothing)
 {
     struct report report;

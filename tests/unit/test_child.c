@@ -64,7 +64,7 @@ TEST(test_time_out)
     }
 }
 
-/* The children of the program are ended with it: then all writers of their common pipe are gone. */
+/* A time-out also ends the program's children: then their common pipe has no writer left. */
 TEST(test_time_out_of_children)
 {
     int ends[2];

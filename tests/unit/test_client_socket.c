@@ -152,7 +152,8 @@ TEST(test_cost)
     }
 }
 
-/* Another socket soon gets the number of a closed descriptor. */
+/* Another socket may get the number of a closed descriptor. Shutting the first socket down must not
+ * touch it. */
 TEST(test_another_socket)
 {
     struct silence first = {0};

@@ -28,7 +28,7 @@ struct there {
 /* The server. */
 static struct {
     struct there tables[TABLES_MAX];
-    const char *engine;  /* of tables that are created */
+    const char *engine;  /* the engine of new tables */
     const char *refused; /* part of the statement that fails, or NULL */
     int64_t parts, keys; /* of every table */
     int64_t chunks[3][2];
@@ -383,7 +383,7 @@ TEST(tables_that_are_refused)
     forget();
 }
 
-/* What was made is dropped again when a later step fails, the last table first. */
+/* When a later step fails, the tables that were made are dropped again, the last table first. */
 TEST(failures_are_undone)
 {
     static const struct {
@@ -427,7 +427,8 @@ static void add_columns(struct table *table, const struct column *columns, size_
     }
 }
 
-/* An existing table is accepted as it was declared, and refused unchanged otherwise. */
+/* An existing table that matches its declaration is accepted. Any other table is refused, and stays
+ * unchanged. */
 TEST(tables_that_exist)
 {
     static const struct column id = {.name = "id", .type = COLUMN_INT32},
@@ -489,7 +490,7 @@ TEST(tables_that_exist)
     forget();
 }
 
-/* Makes a table with a mark, as a load that was cut off leaves it: with `rows` rows. */
+/* Makes a table as a load that was cut off leaves it: with a mark and `rows` rows. */
 static void leave(const char *script, int64_t rows)
 {
     begin(script);
@@ -500,7 +501,7 @@ static void leave(const char *script, int64_t rows)
     buffer_fini(&server.log);
 }
 
-/* The chunks that are missing are found from the numbers of the rows. */
+/* The numbers of the rows in the table show which chunks are missing. */
 TEST(loads_that_were_cut_off)
 {
     static const struct {

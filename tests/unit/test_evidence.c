@@ -176,7 +176,8 @@ TEST_BETWEEN(test_threads_of_a_remote_server, set_up, NULL)
                "the limits on threads cannot be seen from here");
 }
 
-/* Before TLS libpq hides the server's error, so only the readings can make it a finding. */
+/* Before TLS libpq hides the server's error, so only a reading that is at its limit is a finding.
+ */
 TEST_BETWEEN(test_an_answer_before_tls, set_up, NULL)
 {
     with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "an error response during SSL exchange"),

@@ -84,7 +84,7 @@ TEST_BETWEEN(test_metrics, set_up, tear_down)
                                              {"depth", "", SCRIPT_GAUGE}};
     static const struct script script = {.metric_count = COUNT_OF(metrics), .metrics = metrics};
     static const struct {
-        const char *bound, *words; /* NULL: the bound is right */
+        const char *bound, *words; /* words in the error; NULL: the bound is accepted */
     } cases[] = {
         {"lock_wait.p95<=20", NULL},
         {"lock_wait.p99.9<=20ms", NULL},

@@ -70,7 +70,9 @@ TEST(test_parse_refuses)
     }
 }
 
-/* The shares of the aims are exact, of all faults and nearly so of each kind. */
+/* The shares of the aims are exact among all faults, and nearly exact among the faults of each
+ * kind.
+ */
 TEST(test_draw_shares)
 {
     static const struct {
@@ -141,7 +143,8 @@ TEST(test_draw_moments)
     assert_true(aimed[FAULT_IN_CHECKPOINT] <= 20 * MONO_NS_PER_MS);
     assert_true(aimed[FAULT_IN_CHECKPOINT] > 19800 * MONO_NS_PER_MS / 1000);
     assert_true(stopped > 4950 * MONO_NS_PER_MS);
-    /* shuffled: 2 × 3,000 × 1,000 / 4,000 + 1 runs of one kind are expected, with deviation 24 */
+    /* A random order of 3,000 and 1,000 faults is expected to have 2 × 3,000 × 1,000 / 4,000 + 1
+     * sequences of equal kinds, with a standard deviation of 24. */
     assert_in_range(runs, 1400, 1600);
 }
 

@@ -182,8 +182,7 @@ TEST(test_units)
     assert_string_equal(figure_unit("transactions_per_s"), " /s");
 }
 
-/* Scripted operations are after the operations of the table, have no columns, and are limited in
- * number. */
+/* Scripted operations come after append's own, have no columns, and are limited in number. */
 TEST(test_operations)
 {
     static struct figure_set set;

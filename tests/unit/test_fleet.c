@@ -404,9 +404,8 @@ TEST(test_batches_that_were_not_sent)
     result = run(&plan);
     assert_int_equal(result->stop_reason, STOP_DROP);
     assert_int_equal(result->totals.histograms[OPERATION_RESPONSE].total, result->batches.due);
-    /* the run ends at the victim's second batch, due at 8 to 15 ms: later batches are not counted
-     */
-
+    /* The run ends at the victim's second batch, which is due at 8 to 15 ms. Later batches are not
+     * counted. */
     assert_in_range(result->batches.due, 8, (uint64_t)result->append_ns / MONO_NS_PER_MS + 1);
     end(result);
 }
@@ -453,8 +452,8 @@ TEST(test_waits_of_many_batches)
     recorder_destroy(recorder);
 }
 
-/* The schedule begins again with each epoch: what was due before and not begun is counted once, and
- * a pause and a parked session have no schedule. */
+/* Each epoch begins a new schedule. A batch that was due in an earlier epoch and was not begun is
+ * counted once. A pause and a parked session have no schedule. */
 TEST(test_epochs)
 {
     const int64_t s_ns = MONO_NS_PER_S;
@@ -465,7 +464,7 @@ TEST(test_epochs)
                         .gate = {.go_ns = s_ns},
                         .first_epoch = {.rate = plan.rate, .sessions = UINT_MAX}};
     struct session session = {.load = &load, .quota = UINT64_MAX, .epoch = &load.first_epoch};
-    session.sum.begun = 300; /* of 5 batches, one each 0.2 s */
+    session.sum.begun = 300; /* 3 of the 5 batches that were due, one every 0.2 s */
     struct epoch wanted = {.rate = {.first = 1000}, .sessions = 2, .is_paused = true};
     assert_true(epoch_add(&load.first_epoch, &wanted));
     epoch_latest(&load.first_epoch)->start_ns = 2 * s_ns;
@@ -478,7 +477,7 @@ TEST(test_epochs)
     epoch_latest(&load.first_epoch)->start_ns = 4 * s_ns;
     session_follow_epochs(&session);
     assert_int_equal(session.unsent, 2);
-    /* one session has all of the rate: 20 batches a second, the first at once */
+    /* a single session gets the whole rate: 20 batches a second, the first at once */
     assert_int_equal(session_count_unsent(&session, 0, 5 * s_ns, 5 * s_ns), 20);
     session.index = 1;
     assert_int_equal(session_count_unsent(&session, 0, 5 * s_ns, 5 * s_ns), 0);

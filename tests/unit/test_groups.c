@@ -50,7 +50,7 @@ TEST(test_parts)
         {100, {0.1, -1, -2}, {90, 10, 0, 0}},
         {100, {0.1, 0.9}, {0, 10, 90}},
         {7, {0.5, -1}, {3, 4, 0}},
-        {3, {0.01, -1}, {2, 1, 0}}, /* at least one */
+        {3, {0.01, -1}, {2, 1, 0}}, /* a share is at least one session */
         {20, {5, 0.25, 0.25, -1}, {5, 5, 5, 5, 0}},
         {1000, {0.333, -1}, {667, 333, 0}},
         {4, {4}, {0, 4}},
@@ -90,7 +90,7 @@ TEST(test_shares_of_the_first_sessions)
     release();
 }
 
-/* Numbers are the first sessions. */
+/* A group that is given as a number has the first sessions of the run. */
 TEST(test_numbers_come_first)
 {
     static const double parts[KINDS_MAX] = {-1, 3, 0.5};

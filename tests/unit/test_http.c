@@ -968,7 +968,7 @@ TEST(test_lines)
     http_close(conn);
     stop_server();
     assert_int_equal(server.connections,
-                     2); /* the long rest of an answer that was sufficient is not read */
+                     2); /* once an answer is sufficient, its long rest is not read */
 }
 
 /* The elements of an array, and the text around them, are the same however the answer is divided

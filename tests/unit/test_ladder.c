@@ -173,7 +173,7 @@ struct outcome {
     unsigned begun;     /* calls of on_begin */
     unsigned reported;  /* calls of on_level */
     unsigned shortages; /* calls of on_shortage */
-    /* counts that were compared with the session's rows, and those of them that were too low */
+    /* counts that were compared with the session's rows, and how many of them were too low */
     uint64_t checks, stale;
 };
 
@@ -423,7 +423,7 @@ TEST(test_sessions_without_progress)
     struct asked asked = begin();
     asked.patience_ns = MONO_NS_PER_S;
     server.busy_above = 12;
-    server.connecting = 1; /* then the sessions without progress are those that leave */
+    server.connecting = 1; /* so that the sessions without progress are the ones that leave */
     search(asked, BOUND, &outcome);
     assert_int_equal(outcome.search.held, 12);
     assert_int_equal(outcome.search.failed, 13);
@@ -491,7 +491,7 @@ TEST(test_bound_on_time)
     finish(&outcome);
 }
 
-/* 20 sessions add at most 20 rows per ms, because an append takes 1 ms. */
+/* 10 sessions add at most 20 rows per ms, because an append of 2 rows takes 1 ms. */
 TEST(test_bound_on_rows)
 {
     struct outcome outcome;

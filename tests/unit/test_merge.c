@@ -352,8 +352,8 @@ TEST(test_seconds)
     result_free(whole);
 }
 
-/* As in a run of one process, maxima are of the whole machine, and the short interval at the end
- * does not set them. */
+/* As in a run of one process, maxima cover the whole machine, and the short sample at the end does
+ * not set them. */
 TEST(test_maxima)
 {
     const struct operation_list operations = operation_list_all();
@@ -540,7 +540,7 @@ static int64_t spread_value(size_t shape, uint64_t random)
 
 /* One recorder and the recorders of several ranks have equal results for the same values. The
  * histograms of the whole run are equal, and so are all their percentiles. The percentiles of each
- * second are equal to the width of a bucket. */
+ * second are in the same bucket. */
 TEST(test_spread)
 {
     enum {
@@ -733,7 +733,8 @@ TEST(test_metrics)
     result_free(whole);
 }
 
-/* Measures the time and memory that a large simulated fleet costs rank 0. */
+/* Merges the results of a large simulated fleet, and prints the time and memory that rank 0 needs.
+ */
 TEST(test_fleet)
 {
     const struct operation_list operations = operation_list_all();

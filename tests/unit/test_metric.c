@@ -13,7 +13,7 @@ static struct script_metric metrics[] = {{"wait", "ms", SCRIPT_TREND},
                                          {"late", "", SCRIPT_TREND}};
 static const struct script script = {.metric_count = COUNT_OF(metrics), .metrics = metrics};
 
-/* The highest number of a bucket is in it, and at most 1/64 above every number of the bucket. */
+/* The highest number of a bucket is in the bucket, and at most 1/64 above its other numbers. */
 TEST(test_buckets)
 {
     static const double values[] = {0,   1,          0.1,  12.5,         12.3,     127,

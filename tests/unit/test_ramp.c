@@ -81,7 +81,8 @@ TEST(test_values)
     }
 }
 
-/* The moment at which the value is above a level is the first: just before it the value is not. */
+/* ramp_above_ns finds the first moment above a level: just before that moment the value is not
+ * above the level. */
 TEST(test_above)
 {
     const struct ramp ramp = read("10s:50,10s:50,10s:0,10s:10,5s:10");

@@ -279,7 +279,7 @@ TEST(short_samples_do_not_set_maxima)
 }
 
 /* A kernel that accounts by ticks may miss all of this program's time, so that the host seems idle.
- * Here the host is always idle. */
+ * Here the stat file always shows an idle host. */
 TEST(the_host_has_no_less_than_its_parts)
 {
     char path[] = "/tmp/append-stat-XXXXXX";

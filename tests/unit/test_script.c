@@ -695,7 +695,7 @@ TEST(test_weights)
     script_destroy(script);
 }
 
-/* A pause is drawn apart from the transaction's own draws, again for each turn. */
+/* Each turn draws a new pause, which does not change the transaction's own draws. */
 TEST(test_pauses)
 {
     struct script *script =

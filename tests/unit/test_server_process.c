@@ -686,7 +686,7 @@ TEST(the_process_that_listens)
     }
 }
 
-/* A path leads to the process that listens there, and else the port does. */
+/* The server is the process that listens on the socket's path, or else on the port. */
 TEST(the_process_that_listens_on_a_path)
 {
     static const struct {

@@ -227,7 +227,7 @@ TEST(test_csv_of_exit_codes)
     csv_table_free(&table);
 }
 
-/* also for builds without the adapter */
+/* A stand-in for the adapter, which a build may lack. */
 static const struct adapter server = {.name = "postgresql"};
 
 TEST(test_text)

@@ -20,9 +20,9 @@ TEST(no_log_takes_no_turn)
     transaction_log_destroy(NULL);
 }
 
-/* The number of chosen turns must be within five standard deviations of its mean. The turns of a
- * smaller share are also in a larger share, another seed and another session choose other turns,
- * and each session has its share. */
+/* The number of chosen turns is within five standard deviations of its mean, and each session has
+ * its part of them. A larger share includes the turns of a smaller share. Another seed or session
+ * chooses other turns. */
 TEST(the_seed_chooses_the_turns)
 {
     static const double cases[] = {1e-9, 0.01, 0.25, 0.5, 0.999, 1};
@@ -51,7 +51,7 @@ TEST(the_seed_chooses_the_turns)
         assert_true(fabs((double)taken - share * all) <= 5 * sqrt(share * (1 - share) * all) + 1);
         assert_true((double)most <= share * TURNS + 6 * sqrt(share * (1 - share) * TURNS) + 1);
         assert_int_equal(outside, 0);
-        /* sessions choose independently: two have share * share of their turns in common */
+        /* sessions choose independently: two sessions share share * share of their turns */
         assert_true((double)as_first <= (1.2 * share * share * SESSIONS + share) * TURNS + 10);
         assert_true(fabs((double)alike - share * share * all) <= 5 * sqrt(share * share * all) + 1);
         transaction_log_destroy(log);
@@ -135,8 +135,8 @@ TEST(every_row_is_taken_in_the_order_of_its_session)
     transaction_log_destroy(reader.log);
 }
 
-/* Rows are added while no row is taken, as if the disk stood still: adding must not wait. What the
- * rings have no room for is counted, and the first rows of each session stay. */
+/* Rows are added while no row is taken, as if the disk stood still: adding must not wait. Rows for
+ * which the rings have no room are counted, and the first rows of each session stay. */
 TEST(a_disk_that_stands_still)
 {
     static const unsigned cases[] = {1, 3, SESSIONS};

@@ -604,7 +604,7 @@ TEST(test_random_arrivals)
     expect(r, &rated, VERDICT_VALID, EXIT_CODE_OK, "every row"); /* 87 % of the rate */
     rated.rate_rows_per_s = 125;
     expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "only 80 % of the requested rate");
-    /* of a number of rows: the last batch was due after 6 or 9.7 of the 10 s */
+    /* a run of a fixed number of rows, whose last batch was due after 9.7 or 6 of the 10 s */
     rated.rate_rows_per_s = 200;
     r->last_due_ns = INT64_C(9700000000);
     r->stop_reason = STOP_COMPLETED;
@@ -616,7 +616,7 @@ TEST(test_random_arrivals)
     free(r);
 }
 
-/* With a script the rate is that after the warm-up, and so is the number of arrivals. */
+/* With a script, both the rate and the number of arrivals are those after the warm-up. */
 TEST(test_random_arrivals_after_the_warm_up)
 {
     struct scripted_run run;
@@ -1006,7 +1006,7 @@ TEST(test_problems)
 }
 
 /* The counts of two hosts show whether the hosts are one database. Each host acknowledged 100 rows,
- * and no more can have been written. */
+ * and no row is in doubt. */
 TEST(test_hosts_are_joined)
 {
     static const struct {

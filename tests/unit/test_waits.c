@@ -62,8 +62,8 @@ static void expect_share(size_t operation, enum wait_class class, double expecte
 static const size_t appends[] = {OPERATION_APPEND, OPERATION_APPEND, OPERATION_APPEND,
                                  RECORDER_NO_CALL};
 
-/* Three appends: one works, one waits for the log, and one has not got its call yet. The fourth
- * session is idle, and the fifth belongs to another client. */
+/* Three appends: the server works on one, one waits for the log, and one has not reached the server
+ * yet. The fourth session is idle, and the fifth belongs to another client. */
 static const struct wait_seen mixed[] = {
     {.server_session = 100, .is_at_work = true},
     {.server_session = 101, .is_at_work = true, .type = "LWLock", .event = "WalWrite"},
@@ -126,7 +126,7 @@ TEST_BETWEEN(the_other_sessions, set_up, tear_down)
     assert_true(waits_polls(waits).unseen_percent == 0);
 }
 
-/* The time in queries is divided in proportion to the times of its waits. */
+/* The share of queries is divided among the kinds of waits in proportion to their times. */
 TEST_BETWEEN(times_of_queries, set_up, tear_down)
 {
     static const struct wait_seen queries[] = {
@@ -140,7 +140,7 @@ TEST_BETWEEN(times_of_queries, set_up, tear_down)
     add_poll(both, both, queries, COUNT_OF(queries));
     waits_note_time(waits, OPERATION_APPEND, "", 400);
     waits_note_time(waits, OPERATION_APPEND, "WALSync", 300);
-    waits_note_time(waits, OPERATION_CONNECT, "WALSync", 300); /* was not seen */
+    waits_note_time(waits, OPERATION_CONNECT, "WALSync", 300); /* no poll saw a connect */
     waits_divide(waits);
     expect_share(OPERATION_APPEND, WAIT_LOG, 0.75);
     expect_share(OPERATION_APPEND, WAIT_OTHER, 0.25);
@@ -201,8 +201,8 @@ TEST_BETWEEN(classes_of_waits, set_up, tear_down)
     }
 }
 
-/* 1,000 polls, every fourth of them sees the log: far more polls than batches. The shares of the
- * batches differ little, so the interval is small and has the true share. */
+/* 1,000 polls, which are averaged in batches; every fourth poll sees a wait for the log. The
+ * batches have nearly equal shares, so the interval is small, and it contains the true share. */
 TEST_BETWEEN(many_polls, set_up, tear_down)
 {
     static const size_t one[] = {OPERATION_APPEND, RECORDER_NO_CALL, RECORDER_NO_CALL,
@@ -270,7 +270,7 @@ TEST_BETWEEN(rows_of_intervals, set_up, tear_down)
         assert_true(rows[i].in_flight == 0 && rows[i].waiting == 0 && rows[i].polls == 1);
     }
     assert_true(waits_latest(waits, OPERATION_APPEND, WAIT_LOG) == 0);
-    /* beside calls, a wait that no session had is not a row */
+    /* while calls are in flight, a kind of wait that no session had gets no row */
     static const size_t one[] = {OPERATION_APPEND, RECORDER_NO_CALL, RECORDER_NO_CALL,
                                  RECORDER_NO_CALL};
     row_count = 0;
@@ -340,7 +340,7 @@ TEST_BETWEEN(further_cost, set_up, tear_down)
     assert_string_equal(polls.missing, "the waits of others");
 }
 
-/* Only sightings that are alike in all of kind, name, state and statement count as one. */
+/* Two sightings are one blocker only if kind, name, state and statement are the same. */
 TEST_BETWEEN(blockers, set_up, tear_down)
 {
     static const struct wait_blocker kinds[] = {
@@ -377,7 +377,7 @@ TEST_BETWEEN(blockers, set_up, tear_down)
     }
 }
 
-/* Blockers beyond the room are only counted, and those that have a place keep it. */
+/* When the list is full, further blockers are only counted, and the list does not change. */
 TEST_BETWEEN(many_blockers, set_up, tear_down)
 {
     for (int round = 0; round < 2; round++) {

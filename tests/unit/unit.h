@@ -32,9 +32,9 @@
 /* Adds a copy of the test to the list of tests. */
 void test_add(const struct CMUnitTest *test);
 
-/* Begins a loop over a table of cases: `i` is an index of `cases`. What follows is a format and its
- * arguments, which name the case: a test that fails in the loop prints the name. Leave the loop
- * only at its end, and do not begin another such loop in it. */
+/* Begins a loop over a table of cases: `i` is an index of `cases`. The other arguments are a format
+ * and its values, which name the case: a test that fails in the loop prints the name. Leave the
+ * loop only at its end, and do not begin another such loop in it. */
 #define EACH_CASE(i, cases, ...)                                                                   \
     for (size_t i = 0; i < sizeof(cases) / sizeof *(cases) ? case_begin(__VA_ARGS__) : case_end(); \
          i++)
@@ -46,8 +46,8 @@ bool case_end(void);                                                            
 #define assert_part(text, part) expect_part(text, part, __FILE__, __LINE__)
 void expect_part(const char *text, const char *part, const char *file, int line);
 
-/* Are called before the first test of a file and after its last test. The file fails unless both
- * return 0. A file without these functions uses those of main.c, which do nothing. */
+/* Run before the first test of a file and after its last test. The file fails unless both return 0.
+ * A file without these functions uses the ones in main.c, which do nothing. */
 int group_set_up(void **state);
 int group_tear_down(void **state);
 
