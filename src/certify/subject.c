@@ -512,7 +512,7 @@ static enum status kill_theirs(struct subject *subject, struct error *error)
     return STATUS_OK;
 }
 
-/* Ends the user's server in good order. Waits even after Ctrl-C: only a server that has ended can
+/* Shuts the user's server down cleanly. Waits even after Ctrl-C: only a server that has ended can
  * be started again. */
 static enum status shut_theirs(struct subject *subject, struct error *error)
 {
@@ -576,7 +576,9 @@ static enum status stop_theirs(const struct subject *subject, int64_t stop_ns, s
     }
     if (guard < 0) {
         error_set(error, ERROR_SYSTEM, errno, NULL,
-                  "client limit: no process to stop the server: %s", strerror(errno));
+                  "client limit: cannot start the process that is to continue a stopped server: "
+                  "%s",
+                  strerror(errno));
         return STATUS_FATAL;
     }
     close(ends[0]);

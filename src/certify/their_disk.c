@@ -286,7 +286,10 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
         return STATUS_FATAL;
     }
     if (geteuid() != 0) {
-        return refuse(error, path, "cannot lose its power without root");
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--faults power needs root, to shut down the server's file system: run append as "
+                  "root, or leave power out");
+        return STATUS_FATAL;
     }
     if (path[0] != '/' || stat(path, &about) != 0 || !shares_mounts(server)) {
         return refuse(error, path,

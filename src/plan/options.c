@@ -634,8 +634,8 @@ const struct option_entry option_table[] = {
      .details =
          "The default is `kill:5,power:5` for a server of append's own if append runs as root, and "
          "`kill:10` otherwise. The kinds are `kill` (SIGKILL of all processes), `power` (what the "
-         "file system had not yet written is gone), `stop` (SIGSTOP for 1 to 5 s), `restart` (in "
-         "good order) and `network` (all connections cut).",
+         "file system had not yet written is gone), `stop` (SIGSTOP for 1 to 5 s), `restart` "
+         "(a clean shutdown and a start) and `network` (all connections cut).",
      .page = "certify.md#faults"},
     {CERTIFY, "server-start", "COMMAND", "shell command that starts your server",
      TEXT(certify.start), .key = "server_start",

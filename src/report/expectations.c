@@ -370,7 +370,7 @@ static void offer(struct expectation *expectation, const struct figure_cell *cel
     }
 }
 
-/* Takes the value of a figure of a metric. */
+/* Takes the value if the expectation is about a figure of one of the run's metrics. */
 static void offer_metrics(struct expectation *expectation, const struct operation_list *operations,
                           const struct result *result)
 {
@@ -387,7 +387,8 @@ static void offer_metrics(struct expectation *expectation, const struct operatio
     }
 }
 
-/* Takes the value of a figure of a stage; a stage that the run did not reach has none. */
+/* Takes the value if the expectation is about a figure of a stage. The value stays unknown if the
+ * run did not reach the stage. */
 static void offer_stages(struct expectation *expectation, const struct operation_list *operations,
                          const struct result *result)
 {

@@ -171,8 +171,8 @@ void trace_note_start(struct tracer *tracer, int64_t start_ns);
 void trace_note_gate(struct tracer *tracer, int64_t go_ns);
 void trace_note_done(struct tracer *tracer, int64_t done_ns);
 
-/* Ends the trace and fills *sum. `before` and `after` are overwritten: the caller sets them
- * afterwards. */
+/* Ends the trace and fills *sum. Overwrites sum->before and sum->after, so the caller sets these
+ * two afterwards. */
 void trace_end(struct tracer *tracer, struct trace_sum *sum);
 
 #endif
