@@ -368,7 +368,7 @@ static const struct settings_queries settings = {
     " 'ZooKeeperWaitMicroseconds') group by operation, wait"
 
 /* The server shows a query while it runs, but most of its counters only after its end, in the query
- * log. A session without a query is idle: the server knows none of its own. */
+ * log. The server does not list sessions: a session without a running query counts as idle. */
 static const struct wait_queries waits = {
     .polls =
         (const char *const[]){"select " SESSION ", 1, '', '" WAIT_QUERY "', 0 from system.processes"

@@ -278,7 +278,8 @@ static void load(struct course *course, int64_t time_ns)
         error_prefix(&course->error, "%u of %u sessions cannot write", account->failed,
                      account->sessions);
     } else if (course->writers.pid == 0) {
-        error_set(&course->error, ERROR_SYSTEM, 0, NULL, "the process of the sessions has ended");
+        error_set(&course->error, ERROR_SYSTEM, 0, NULL,
+                  "append's process with the sessions ended unexpectedly");
     } else if (go_on(course) && account->latest_ack_ns == 0) {
         error_set(&course->error, ERROR_SERVER, 0, NULL,
                   "the server acknowledged no row in 60 s (%s rows refused)",
@@ -350,7 +351,7 @@ static void recover(struct course *course, struct fault_result *result, int64_t 
     result->down_ns = up_ns - at_ns;
 }
 
-/* Leaves out what was found after an earlier fault and is still there. */
+/* Subtracts the findings that were known after an earlier fault, so that only new ones count. */
 static void leave_out_known(const uint64_t known[FINDING_COUNT], struct fault_result *result)
 {
     for (size_t i = 0; i < FINDING_COUNT; i++) {

@@ -275,7 +275,8 @@ enum status keeper_begin(struct keeper *keeper, const struct keeper_server *serv
 
 enum status keeper_order(struct keeper *keeper, enum keeper_order order, struct error *error)
 {
-    struct answer done = {.status = STATUS_FATAL, .text = "the process that keeps it has ended"};
+    struct answer done = {.status = STATUS_FATAL,
+                          .text = "append's process that runs the server has ended"};
     struct pollfd waiting = {.fd = keeper->channel, .events = POLLIN};
     bool is_answered = false;
     if (send(keeper->channel, &order, sizeof order, MSG_NOSIGNAL) < 0) {
