@@ -218,7 +218,7 @@ static void state_clean(struct buffer *text, const struct fault_series *series)
     if (silent > 0) {
         buffer_add_format(text,
                           " %s of the faults %s not counted in a bound: no row had been "
-                          "acknowledged since the fault before, or not all rows were read back.",
+                          "acknowledged since the previous fault, or not all rows were read back.",
                           UNITS_COUNT(silent), units_plural(silent, "is", "are"));
     }
     if (power.telling == 0) {

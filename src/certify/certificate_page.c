@@ -75,7 +75,7 @@ static void add_header(struct buffer *html, const struct certificate *certificat
     snprintf(words, sizeof words, "rows, from %s %s", UNITS_COUNT(certificate->plan->sessions),
              units_plural(certificate->plan->sessions, "session", "sessions"));
     add_tile(html, "Acknowledged", UNITS_COUNT(last_of(series)->acknowledged), words);
-    snprintf(words, sizeof words, "rows; %s of %s faults found something", UNITS_COUNT(all.broken),
+    snprintf(words, sizeof words, "rows; %s of %s faults with findings", UNITS_COUNT(all.broken),
              UNITS_COUNT(all.done));
     add_tile(html, "Lost", UNITS_COUNT(lost), words);
     add_tile(html, "Longest time down", all.down_ns > 0 ? UNITS_NS(all.down_ns) : "–",
@@ -140,8 +140,8 @@ static void add_kinds(struct buffer *html, const struct fault_series *series)
                  UNITS_COUNT(tally.broken), bound);
     }
     page_close_table(&table,
-                     "A fault could show a loss if rows were acknowledged since the fault before "
-                     "it and all rows were read back after it. After n such faults without a loss, "
+                     "A fault could show a loss if rows were acknowledged since the previous fault "
+                     "and all rows were read back afterwards. After n such faults without a loss, "
                      "with 95 % confidence fewer than 3/n of them lose a row (rule of three).");
 }
 

@@ -106,7 +106,7 @@ static const struct script_metric *find_metric(const struct expectations *expect
     return NULL;
 }
 
-/* Finds the figures that the kind of a metric has, and which of them are in `key`. */
+/* Returns whether `key` names a figure that a metric of this kind has. */
 static bool has_figure(const struct report_row *row, const char *key)
 {
     const struct report_cell *cell = report_row_find(row, key);

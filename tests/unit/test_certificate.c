@@ -24,7 +24,7 @@ static struct plan plan;
 static struct certificate certificate;
 static char folder[64];
 
-/* Fills a result: 100 rows were acknowledged since the fault before, and all were read. */
+/* Fills a result: 100 rows were acknowledged since the previous fault, and all were read. */
 static void fill_result(struct fault_result *result, size_t number, enum fault_kind kind)
 {
     *result = (struct fault_result){
@@ -178,7 +178,7 @@ TEST(test_clean_with_faults_that_show_nothing)
         "% "
         "confidence fewer than 38 % of such faults lose a row. 2 of the faults are not counted in "
         "a "
-        "bound: no row had been acknowledged since the fault before, or not all rows were read "
+        "bound: no row had been acknowledged since the previous fault, or not all rows were read "
         "back.");
     fill(0, 2);
     results[0].acknowledged = results[1].acknowledged = 0;
