@@ -10,17 +10,18 @@
 /* What no fault of append certify shows. Each entry: title, sentences. */
 static const char *const uncovered[][2] = {
     {"Disks that lie",
-     "The disk under the file system counts as honest: what the file system has sent to the disk "
-     "stays there. A disk or controller that confirms a flush without doing it, or that loses its "
+     "The disk under the file system is assumed to be honest: what the file system has sent to the "
+     "disk stays there. A disk or controller that confirms a flush without doing it, or that loses "
+     "its "
      "write cache, can lose rows that survived this check."},
     {"Torn pages",
      "A block that the file system sends to the disk is written whole or not at all. Blocks that a "
-     "power loss leaves half written, below the file system, were not made."},
+     "power loss leaves half written on the disk itself were not simulated."},
     {"Reordering", "A disk that carries out writes in a changed order was not simulated."},
     {"Other damage",
      "Bits that change on the disk, errors that a read, a write or a flush returns, "
      "and a disk that is full were not tested."},
-    {"Replicas", "One server was tested. Replicas, backups and the change to another server were "
+    {"Replicas", "One server was tested. Replicas, backups and failover to another server were "
                  "not tested."},
     {"Other work", "Only the rows that append wrote were checked, with the settings and on the "
                    "disk named here."},

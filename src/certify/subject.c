@@ -434,8 +434,8 @@ static enum status find_theirs(struct subject *subject, struct error *error)
     }
     if (kill(subject->pid, 0) != 0) {
         error_set(error, ERROR_USAGE, errno, NULL,
-                  "append may not send signals to the server's process %d: %s: run append as root "
-                  "or as the server's user",
+                  "append has no permission to send signals to the server's process %d: %s: run "
+                  "append as root or as the server's user",
                   (int)subject->pid, strerror(errno));
         return STATUS_FATAL;
     }
