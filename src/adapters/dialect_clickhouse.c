@@ -62,7 +62,7 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
         const char *end = strstr(message, ends[i]);
         kept = end != NULL && (size_t)(end - message) < kept ? (size_t)(end - message) : kept;
     }
-    /* "Too many parts (301)": the current number is cut off */
+    /* "Too many parts (301)": the number of parts is removed, because it differs in every error */
     const char *const bracket = memchr(message, '(', kept);
     if (failure->number == CODE_TOO_MANY_PARTS && bracket != NULL) {
         kept = (size_t)(bracket - message);
