@@ -34,7 +34,7 @@ enum {
     ROWS_MAX = 6000000,
 };
 
-/* What a question to the server has found out; in memory that the asking process shares. */
+/* The answer of the server to a question. A child process asks, and fills this shared memory. */
 struct reply {
     enum status status;
     struct error error;
@@ -115,7 +115,7 @@ static enum status ask(struct course *course, question *asked, int64_t until_ns,
     }
     if (pid < 0) {
         error_set(error, ERROR_SYSTEM, errno, NULL,
-                  "client limit: no process to ask the server: %s", strerror(errno));
+                  "client limit: cannot start a process that asks the server: %s", strerror(errno));
         reply->is_ours = true;
         return STATUS_FATAL;
     }

@@ -260,8 +260,8 @@ enum status keeper_begin(struct keeper *keeper, const struct keeper_server *serv
         close(channels[1]);
     }
     if (channels[0] < 0 || keeper->pid < 0) {
-        error_set(error, ERROR_SYSTEM, errno, NULL, "client limit: no process for the server: %s",
-                  strerror(errno));
+        error_set(error, ERROR_SYSTEM, errno, NULL,
+                  "client limit: cannot start a process for the server: %s", strerror(errno));
         keeper->pid = 0;
         if (channels[0] >= 0) {
             close(channels[0]);
