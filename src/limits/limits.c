@@ -156,7 +156,7 @@ struct draft {
     const char *fix;    /* how to raise the limit; NULL if the row's fix function says how */
 };
 
-/* Returns the most sessions that fit into the limit. */
+/* Returns how many sessions fit into the limit. */
 static uint64_t fitting(const struct draft *draft)
 {
     const struct limit *limit = &draft->limit;

@@ -75,7 +75,7 @@ void limits_read(const struct limits_question *question, struct limit_list *list
 void limits_read_at(int proc, pid_t self, const struct limits_question *question,
                     struct limit_list *list);
 
-/* Returns the most sessions that all limits together allow, and in *first the limit that is reached
+/* Returns how many sessions all limits together allow, and in *first the limit that is reached
  * first; without a limit, returns LIMIT_NONE and sets *first to NULL. Estimates count only if
  * `with_estimates` is true. */
 uint64_t limits_sessions(const struct limit_list *list, bool with_estimates,

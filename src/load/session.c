@@ -15,8 +15,8 @@
 #define LATEST_NS ((double)(INT64_MAX / 4))
 
 enum {
-    RANDOM_UNSENT_MAX = 100000 /* the most random arrivals of a session that are drawn for work that
-                                  was never begun */
+    RANDOM_UNSENT_MAX = 100000 /* largest number of random arrivals that a session draws to count
+                                  work that was never begun */
 };
 
 /* Closes the connection, if one is open. */

@@ -71,7 +71,7 @@ enum {
     TRACE_ROW_BYTES = 384,
     TRACE_PLACE_BYTES = 100, /* for the columns that name the rank and machine */
     TRACE_NAME_BYTES = 40,
-    TRACE_HISTOGRAMS = (IO_MODES - 1) * TRACE_LAYERS, /* the most histograms of a trace */
+    TRACE_HISTOGRAMS = (IO_MODES - 1) * TRACE_LAYERS, /* largest number of histograms in a trace */
 };
 
 /* The result of a trace. With the level IO_TRACE_REQUESTS calls are not traced: `modes` and `syncs`
