@@ -84,7 +84,7 @@ static void add_header(struct buffer *html, const struct certificate *certificat
     buffer_add_text(html, "</div>\n");
 }
 
-/* Adds a count of the run that is certified and, with a proof run, of that run. */
+/* Adds a count of the certified run and, if there is a proof run, the count of the proof run. */
 static void add_count(const struct page_table *table, const char *title, uint64_t count,
                       uint64_t of_proof, const char *words)
 {
