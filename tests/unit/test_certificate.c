@@ -182,12 +182,12 @@ TEST(test_clean_with_faults_that_show_nothing)
         "back.");
     fill(0, 2);
     results[0].acknowledged = results[1].acknowledged = 0;
-    expect_statement("NOT certified: no loss could have shown in 2 faults (2 power losses), "
+    expect_statement("NOT certified: 2 faults (2 power losses) could not have shown a loss, "
                      "because the server had acknowledged no row. Nothing is proven.");
     assert_false(certificate_is_given(&certificate));
     fill(0, 1);
     results[0].is_read = false;
-    expect_statement("NOT certified: no loss could have shown in 1 fault (1 power loss), because "
+    expect_statement("NOT certified: 1 fault (1 power loss) could not have shown a loss, because "
                      "not all rows were read back. Nothing is proven.");
     fill(0, 0);
     certificate.series.planned = 3;
