@@ -279,7 +279,7 @@ static void load(struct course *course, int64_t time_ns)
                      account->sessions);
     } else if (course->writers.pid == 0) {
         error_set(&course->error, ERROR_SYSTEM, 0, NULL,
-                  "append's process with the sessions ended unexpectedly");
+                  "append's process that runs the sessions ended unexpectedly");
     } else if (go_on(course) && account->latest_ack_ns == 0) {
         error_set(&course->error, ERROR_SERVER, 0, NULL,
                   "the server acknowledged no row in 60 s (%s rows refused)",
