@@ -309,7 +309,7 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
     const size_t length = strlen(mount.folder);
     if (strcmp(mount.folder, "/") == 0 || strchr(mount.folder, '\\') != NULL ||
         strncmp(path, mount.folder, length) != 0) {
-        return refuse(error, path, "is on the file system of the system");
+        return refuse(error, path, "is on the root file system");
     }
     if (has_other_files(mount.folder, path, other, sizeof other)) {
         snprintf(why, sizeof why, "is not alone on its file system (%.300s)", other);
