@@ -41,7 +41,7 @@ struct recipe {
     const char *option[2]; /* words before a setting: "-c", "" or "", "--" */
     const char *programs;  /* where programs are besides PATH */
     const char *package;   /* Debian's */
-    const char *account;   /* user of the system as which it runs, if it exists */
+    const char *account;   /* system user that runs the server, if there is such a user */
     int shut_signal;
     const char *host, *path; /* parts of the target */
     uint16_t port;
