@@ -347,8 +347,8 @@ static const struct settings_queries settings = {
 #define SESSION "toUInt64OrZero(extract(http_user_agent, '[(]session ([0-9]+); '))"
 #define STATEMENT "extract(http_user_agent, '[(]session [0-9]+; ([^)]*)[)]')"
 
-/* The times of the threads of a query (RealTime) in calls for which the server has a counter. Not
- * OSIOWait, which is part of the times of reads and writes. */
+/* Divides the time of a query's threads (RealTime) among the waits that the server counts. Leaves
+ * OSIOWait out, which is part of the times of reads and writes. */
 #define TIMES_OF(log)                                                                              \
     "with ? as own, now() - ? as since select " STATEMENT " as operation,"                         \
     " if(counter = 'RealTimeMicroseconds', '',"                                                    \

@@ -1160,7 +1160,7 @@ static enum status connect_and_set_up(void *context, struct error *error)
 }
 
 /* Refuses LOAD DATA LOCAL, which an option file could allow. Opens no file, so Connector/C never
- * calls the handler that would read it, in whose place explain_no_file is passed. */
+ * calls the handler that reads a file; explain_no_file is passed in its place. */
 static int open_no_file(void **file, const char *name, void *data)
 {
     (void)name;
