@@ -300,7 +300,7 @@ void keeper_end(struct keeper *keeper)
     if (keeper->pid > 0) {
         close(keeper->channel); /* the keeper then ends the server and itself */
         if (keeper->has_namespace) {
-            kill(keeper->pid, SIGKILL); /* and the kernel all processes of its namespace */
+            kill(keeper->pid, SIGKILL); /* the kernel then kills all processes of its namespace */
         }
         processes_reap(keeper->pid);
         keeper->pid = 0;
