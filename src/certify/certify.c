@@ -197,7 +197,7 @@ static enum status find_folder(struct course *course, struct adapter_conn *conn,
     if (status == STATUS_LOST) {
         return status;
     }
-    error_clear(error); /* without the right to know the folder, it stays unknown */
+    error_clear(error); /* without the privilege to ask for the folder, it stays unknown */
     return STATUS_OK;
 }
 

@@ -260,7 +260,9 @@ static pid_t find_keeper(dev_t device, const struct disk_mount *mount)
     return found;
 }
 
-/* Waits for programs that start in a namespace of their own and drop the copies of all mounts. */
+/* Looks for a process in another mount namespace that keeps the file system mounted. Looks again
+ * for a while, because a program that starts in a new namespace soon drops its copies of the
+ * mounts. */
 static pid_t await_keeper(dev_t device, const struct disk_mount *mount)
 {
     const int64_t until_ns = mono_now_ns() + COPY_NS;
