@@ -12,8 +12,7 @@ static const char *const uncovered[][2] = {
     {"Disks that lie",
      "The disk under the file system is assumed to be honest: what the file system has sent to the "
      "disk stays there. A disk or controller that confirms a flush without doing it, or that loses "
-     "its "
-     "write cache, can lose rows that survived this check."},
+     "its write cache, can lose rows that survived this check."},
     {"Torn pages",
      "A block that the file system sends to the disk is written whole or not at all. Blocks that a "
      "power loss leaves half written on the disk itself were not simulated."},
