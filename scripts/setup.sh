@@ -11,7 +11,7 @@ run_packages='gcc libc6-dev cmake make ninja-build pkg-config python3 libpq-dev 
     libcurl4-openssl-dev libbpf-dev clang bpftool'
 test_packages='git gnuplot-nox postgresql postgresql-client pg-wait-sampling pgbouncer mariadb-server mariadb-client clickhouse-server influxdb odbcinst odbc-postgresql
     odbc-mariadb libsqliteodbc libcmocka-dev fio clang-format clang-tidy
-    libclang-rt-dev cppcheck valgrind util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
+    libclang-rt-dev cppcheck valgrind xfsprogs util-linux procps mandoc man-db zsh dpkg-dev python3-yaml
     python3-pip openssl libopenmpi-dev openmpi-bin iproute2 chromium docker.io
     podman runc'
 bench_packages='sysbench wrk golang-go clickhouse-server clickhouse-client'

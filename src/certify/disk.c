@@ -42,28 +42,29 @@ static enum status fail(struct error *error, const char *what, const char *path)
     return STATUS_FATAL;
 }
 
-static enum status make_image(struct disk *disk, uint64_t bytes, struct error *error)
+/* Makes the file and its file system. The file then has no name, and goes with this program. */
+static enum status make_image(struct disk *disk, const char *path, uint64_t bytes,
+                              struct error *error)
 {
-    const int file = open(disk->image, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0) {
-        return fail(error, "cannot make the disk image", disk->image);
+    disk->image = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (disk->image < 0) {
+        return fail(error, "cannot make the disk image", path);
     }
-    disk->has_image = true;
     /* an image with holes could find its own disk full in the middle of a write */
-    const int number = posix_fallocate(file, 0, (off_t)bytes);
-    close(file);
+    const int number = posix_fallocate(disk->image, 0, (off_t)bytes);
     if (number != 0) {
         errno = number;
         error_set(error, ERROR_SYSTEM, number, NULL,
                   "cannot make the disk image %s of %" PRIu64 " MiB: %s: name a folder with more "
                   "room with --out",
-                  disk->image, bytes >> 20, strerror(number));
+                  path, bytes >> 20, strerror(number));
+        unlink(path);
         return STATUS_FATAL;
     }
     char program[20];
     snprintf(program, sizeof program, "mkfs.%s", disk->type);
     const bool is_xfs = strcmp(disk->type, "xfs") == 0;
-    const char *const argv[] = {program, is_xfs ? "-f" : "-F", "-q", disk->image, NULL};
+    const char *const argv[] = {program, is_xfs ? "-f" : "-F", "-q", path, NULL};
     struct child_output output;
     const enum child_result result = child_run(&output, argv, -1, MAKE_NS);
     const bool is_made = result == CHILD_EXITED && output.end.code == 0;
@@ -75,6 +76,7 @@ static enum status make_image(struct disk *disk, uint64_t bytes, struct error *e
                   output.err.length > 0 ? buffer_text(&output.err) : "no message");
     }
     child_output_fini(&output);
+    unlink(path);
     return is_made ? STATUS_OK : STATUS_FATAL;
 }
 
@@ -82,17 +84,16 @@ static enum status make_image(struct disk *disk, uint64_t bytes, struct error *e
  * open device, or -1. */
 static int attach(struct disk *disk)
 {
-    const int image = open(disk->image, O_RDWR | O_CLOEXEC);
     const int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
     int device = -1;
-    for (int i = 0; image >= 0 && control >= 0 && device < 0 && i < LOOP_TRIES; i++) {
+    for (int i = 0; control >= 0 && device < 0 && i < LOOP_TRIES; i++) {
         const int number = ioctl(control, LOOP_CTL_GET_FREE);
         if (number < 0) {
             break;
         }
         snprintf(disk->device, sizeof disk->device, "/dev/loop%d", number);
         device = open(disk->device, O_RDWR | O_CLOEXEC);
-        struct loop_config config = {.fd = (uint32_t)image};
+        struct loop_config config = {.fd = (uint32_t)disk->image};
         config.info.lo_flags = LO_FLAGS_AUTOCLEAR;
         if (device >= 0 && ioctl(device, LOOP_CONFIGURE, &config) != 0) {
             const int reason = errno;
@@ -105,9 +106,6 @@ static int attach(struct disk *disk)
         }
     }
     const int reason = errno;
-    if (image >= 0) {
-        close(image);
-    }
     if (control >= 0) {
         close(control);
     }
@@ -120,7 +118,7 @@ static enum status mount_disk(struct disk *disk, struct error *error)
     const int device = attach(disk);
     if (device < 0) {
         disk->device[0] = '\0';
-        return fail(error, "no loop device for", disk->image);
+        return fail(error, "no loop device for the disk of", disk->folder);
     }
     const int result = mount(disk->device, disk->folder, disk->type, MS_NOATIME, NULL);
     const int reason = errno;
@@ -128,7 +126,7 @@ static enum status mount_disk(struct disk *disk, struct error *error)
     if (result != 0) {
         errno = reason;
         disk->device[0] = '\0';
-        return fail(error, "cannot mount the disk image", disk->image);
+        return fail(error, "cannot mount the disk image on", disk->folder);
     }
     return STATUS_OK;
 }
@@ -156,9 +154,9 @@ enum status disk_enter_namespace(struct error *error)
     return STATUS_OK;
 }
 
-enum status disk_create(struct disk *disk, uint64_t bytes, struct error *error)
+enum status disk_create(struct disk *disk, const char *path, uint64_t bytes, struct error *error)
 {
-    enum status status = make_image(disk, bytes, error);
+    enum status status = make_image(disk, path, bytes, error);
     status = status == STATUS_OK ? mount_disk(disk, error) : status;
     if (status != STATUS_OK) {
         disk_destroy(disk);
@@ -280,9 +278,9 @@ void disk_destroy(struct disk *disk)
     if (disk->device[0] != '\0' && unmount_disk(disk, &ignored) != STATUS_OK) {
         umount2(disk->folder, MNT_DETACH);
     }
-    if (disk->has_image) {
-        unlink(disk->image);
+    if (disk->image >= 0) {
+        close(disk->image);
     }
-    disk->has_image = false;
+    disk->image = -1;
     disk->device[0] = '\0';
 }

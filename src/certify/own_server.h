@@ -34,22 +34,21 @@ struct disk_mount {
 };
 
 struct disk {
-    const char *type;            /* "ext4" or "xfs" */
-    char image[DISK_PATH_BYTES]; /* file with the image */
-    const char *folder;          /* where it is mounted */
-    char device[40];             /* "/dev/loop3"; "" while it is not mounted */
-    bool has_image;
-    bool is_cut;    /* its power was cut, and it is not mounted again yet */
-    bool is_theirs; /* the user's; the next member is then valid */
+    const char *type;   /* "ext4" or "xfs" */
+    int image;          /* file with the image, which has no name; negative: none */
+    const char *folder; /* where it is mounted */
+    char device[40];    /* "/dev/loop3"; "" while it is not mounted */
+    bool is_cut;        /* its power was cut, and it is not mounted again yet */
+    bool is_theirs;     /* the user's; the next member is then valid */
     struct disk_mount mount;
 };
 
 /* Moves this process to a mount namespace of its own. Called once, before disk_create. */
 enum status disk_enter_namespace(struct error *error);
 
-/* Makes the file disk->image of `bytes` with a file system disk->type, and mounts it on the folder
- * disk->folder. On failure nothing stays. */
-enum status disk_create(struct disk *disk, uint64_t bytes, struct error *error);
+/* Makes an image of `bytes` with a file system disk->type in a file at `path`, whose name goes at
+ * once, and mounts it on the folder disk->folder. On failure nothing stays. */
+enum status disk_create(struct disk *disk, const char *path, uint64_t bytes, struct error *error);
 
 /* Writes everything to the disk. */
 void disk_sync(const struct disk *disk);

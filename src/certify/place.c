@@ -77,7 +77,7 @@ void subject_describe(const struct subject *subject, const char *data_folder,
     }
     add_place(certificate, "Data folder", folder);
     add_mount(certificate, about.st_dev);
-    if (subject->has_disk && stat(subject->disk.image, &about) == 0) {
+    if (subject->has_disk && fstat(subject->disk.image, &about) == 0) {
         add_place(certificate, "Disk", "an image file on a loop device");
     }
     add_device(certificate, about.st_dev);

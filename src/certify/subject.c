@@ -371,11 +371,11 @@ static enum status make_own(struct subject *subject, const struct plan_texts *op
         }
     }
     if (status == STATUS_OK && subject->faults.counts[FAULT_POWER] > 0) {
-        snprintf(subject->disk.image, sizeof subject->disk.image, "%.400s/disk.img",
-                 subject->plan->out_folder);
+        char path[DISK_PATH_BYTES];
+        snprintf(path, sizeof path, "%.400s/disk.img", subject->plan->out_folder);
         subject->disk.type = subject->plan->certify.disk == CERTIFY_XFS ? "xfs" : "ext4";
         subject->disk.folder = subject->folder;
-        status = disk_create(&subject->disk, DISK_BYTES, error);
+        status = disk_create(&subject->disk, path, DISK_BYTES, error);
         subject->has_disk = status == STATUS_OK;
     }
     status = status == STATUS_OK ? make_folders(subject, error) : status;
@@ -447,6 +447,7 @@ enum status subject_begin(struct subject *subject, const struct plan *plan,
 {
     subject->plan = plan;
     subject->kept.log = -1;
+    subject->disk.image = -1;
     enum status status = open_log(subject, error);
     if (status == STATUS_OK && subject->recipe == NULL) {
         /* a server that append has started and that leaves its parent stays append's to reap */

@@ -434,11 +434,12 @@ static void divide_queries(struct wait_watch *watch)
     }
 }
 
-/* Returns the pause after a poll. */
+/* Returns the pause after a poll that used own_ns of the CPU here. */
 static int64_t gap_after(const struct wait_watch *watch, const struct wait_poll *poll,
-                         int64_t gap_ns)
+                         int64_t own_ns, int64_t gap_ns)
 {
-    const int64_t cost_ns = poll->cost_ns >= 0 ? poll->cost_ns : poll->elapsed_ns;
+    /* where the server's CPU time is known, the server shares its CPUs with this thread */
+    const int64_t cost_ns = poll->cost_ns >= 0 ? poll->cost_ns + own_ns : poll->elapsed_ns;
     const int64_t fair_ns = (int64_t)((double)cost_ns / WAIT_CPU_SHARE);
     const int64_t least_ns = watch->setup->connection.waits->least_gap_ms * MONO_NS_PER_MS;
     gap_ns = MIN((3 * gap_ns + fair_ns) / 4, WAIT_GAP_MAX_NS); /* one slow poll has little effect */
@@ -457,6 +458,7 @@ static int64_t poll_once(struct wait_watch *watch, int64_t begin_ns, int64_t gap
 {
     struct error error = {.kind = ERROR_NONE};
     struct wait_poll poll;
+    const int64_t used_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pthread_mutex_unlock(&watch->lock);
     enum status status = connect_watch(watch, &error);
     const int64_t cpu_ns = server_cpu_ns(watch);
@@ -482,7 +484,7 @@ static int64_t poll_once(struct wait_watch *watch, int64_t begin_ns, int64_t gap
         waits_add_cost(watch->waits, extra_ns);
         poll.cost_ns += extra_ns;
     }
-    return gap_after(watch, &poll, gap_ns);
+    return gap_after(watch, &poll, mono_clock_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns, gap_ns);
 }
 
 /* Polls until wait_watch_end or wait_watch_stop. The caller holds the lock. */

@@ -62,9 +62,10 @@ void storage_watch_stop(struct storage_watch *watch);
  *
  * A poll takes time of the server's CPUs. So the pause after it follows its cost: polls take at
  * most WAIT_CPU_SHARE of one CPU, but their interval stays between WAIT_GAP_MIN_NS and
- * WAIT_GAP_MAX_NS. The cost is the CPU time of the connection's process or thread at the server if
- * this machine shows it, else the duration of the poll. A poll that fails is counted, and is not
- * repeated before the next interval; a lost connection is opened again.
+ * WAIT_GAP_MAX_NS. The cost is the CPU time of the connection's process or thread at the server,
+ * and that of the polling thread, if this machine shows the server's; else the duration of the
+ * poll. A poll that fails is counted, and is not repeated before the next interval; a lost
+ * connection is opened again.
  */
 #define WAIT_CPU_SHARE 0.02
 #define WAIT_GAP_MIN_NS (100 * MONO_NS_PER_MS)

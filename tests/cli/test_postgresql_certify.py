@@ -35,6 +35,13 @@ class OwnServer(certify.Power):
         self.assertIn("The check is proven", ended.out)
         self.check_junit(junit, certificate)
 
+    def test_xfs(self):
+        """Its log is not flushed either when the power is cut."""
+        ended, certificate = self.certify("--server", "postgresql", "--file-system", "xfs", "--prove", "--faults",
+                                          "power:3", code=0)
+        self.check_clean(ended, certificate, {"power": 3})
+        self.assertGreater(certificate.json["proof"]["found"]["lost"], 0)
+
     def test_too_many_settings(self):
         settings = " ".join(f"a.b{number}=1" for number in range(60))
         ended, _ = self.certify("--server", "postgresql", "--faults", "kill:1", "--server-option", settings, code=2)
