@@ -2,7 +2,7 @@
 # Prints the interface that users can rely on: commands and their options, targets and methods, exit
 # codes, environment variables, the files in the folders of runs, searches and sweeps, the columns of
 # their CSV files, the keys of all JSON, the metrics, the elements of the JUnit file. One fact in each
-# line, sorted. What the fact is true for follows after a colon.
+# line, sorted. If a fact is true for some commands or adapters only, they follow after a colon.
 #
 #   scripts/surface.sh [PROGRAM]      default: $APPEND_BINARY, else build/append
 #

@@ -187,8 +187,8 @@ struct wait_queries {
      * the number 0 stands for all sessions without a row of their own. append uses the first query
      * that succeeds; NULL-terminated. */
     const char *const *polls;
-    const char *privilege; /* what is missing when the user may not run a query, and the privilege
-                              for it; NULL if no privilege helps */
+    const char *privilege; /* what is missing when the user lacks the privilege for a query, and
+                              the privilege; NULL if no privilege helps */
 
     /* The type names a stage of the session's work, which may run or wait. If the server is on this
      * machine, the kernel says which, and its name for the wait becomes the event. */
@@ -245,7 +245,7 @@ struct table_mark_statements {
                                   created; NULL if not needed */
     const char *erase; /* removes an old text, before write; NULL if write replaces an old text */
     /* Sent before and after append deletes its own rows. They switch off foreign keys, which might
-     * delete rows of tables that the user may not see and that `others` therefore does not name.
+     * delete rows of tables that the user cannot see and that `others` therefore does not name.
      * NULL if `others` sees all tables. */
     const char *begin_delete, *end_delete;
 };

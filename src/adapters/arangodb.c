@@ -243,9 +243,9 @@ static void free_large_body(struct adapter_conn *conn)
     }
 }
 
-/* Adds rows to the body, and sends the body when it has grown large. The body is sent at the end of
- * a batch unless the batch itself is large: when the server refuses a first part of a batch, the
- * rest of the batch is not sent. */
+/* Adds rows to the body. Sends the body at the end of a batch if it has at least PIECE_BYTES. Sends
+ * it within a batch only if it has twice as many bytes, because the rest of a batch is not sent
+ * when the server refuses the first part. */
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {

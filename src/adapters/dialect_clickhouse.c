@@ -62,7 +62,7 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
         const char *end = strstr(message, ends[i]);
         kept = end != NULL && (size_t)(end - message) < kept ? (size_t)(end - message) : kept;
     }
-    /* "Too many parts (301)": the current number is cut off */
+    /* "Too many parts (301)": the number of parts is removed, because it differs in every error */
     const char *const bracket = memchr(message, '(', kept);
     if (failure->number == CODE_TOO_MANY_PARTS && bracket != NULL) {
         kept = (size_t)(bracket - message);
@@ -347,8 +347,8 @@ static const struct settings_queries settings = {
 #define SESSION "toUInt64OrZero(extract(http_user_agent, '[(]session ([0-9]+); '))"
 #define STATEMENT "extract(http_user_agent, '[(]session [0-9]+; ([^)]*)[)]')"
 
-/* The times of the threads of a query (RealTime) in calls for which the server has a counter. Not
- * OSIOWait, which is part of the times of reads and writes. */
+/* Divides the time of a query's threads (RealTime) among the waits that the server counts. Leaves
+ * OSIOWait out, which is part of the times of reads and writes. */
 #define TIMES_OF(log)                                                                              \
     "with ? as own, now() - ? as since select " STATEMENT " as operation,"                         \
     " if(counter = 'RealTimeMicroseconds', '',"                                                    \
@@ -368,7 +368,7 @@ static const struct settings_queries settings = {
     " 'ZooKeeperWaitMicroseconds') group by operation, wait"
 
 /* The server shows a query while it runs, but most of its counters only after its end, in the query
- * log. A session without a query is idle: the server knows none of its own. */
+ * log. The server does not list sessions: a session without a running query counts as idle. */
 static const struct wait_queries waits = {
     .polls =
         (const char *const[]){"select " SESSION ", 1, '', '" WAIT_QUERY "', 0 from system.processes"

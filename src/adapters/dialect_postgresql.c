@@ -321,8 +321,9 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     return status;
 }
 
-/* Users who may not see details of other users' sessions still see the user and the database of
- * each session. The limits depend on the user who connected, even if another role was set since. */
+/* Users without the privilege to see details of other users' sessions still see the user and the
+ * database of each session. The limits depend on the user who connected, even if another role was
+ * set since. */
 static const char limits_sql[] =
     "with me as ("
     " select r.oid as role, r.rolname, r.rolconnlimit, r.rolsuper, d.oid as base, d.datname,"

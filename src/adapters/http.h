@@ -168,8 +168,8 @@ json_t *http_json(const struct http *http, struct error *error);
 enum status http_take_rows(const json_t *rows, struct answer *answer, bool *take_stopped,
                            struct error *error);
 
-/* The context of http_take_row, which implements http_request.take with `rows`: it takes one row as
- * http_take_rows does. */
+/* The context of http_take_row, a callback for http_request.take when http_request.rows is set: it
+ * hands one row to the answer as http_take_rows does. */
 struct http_reading {
     struct answer *answer;
     struct error *error;

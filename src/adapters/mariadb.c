@@ -1159,9 +1159,8 @@ static enum status connect_and_set_up(void *context, struct error *error)
     return status == STATUS_OK ? choose_method(conn, error) : status;
 }
 
-/* Refuses LOAD DATA LOCAL, which an option file could allow. Because no file is opened, Connector/C
- * never calls the function that reads: explain_no_file, which has the same parameters, takes its
- * place. */
+/* Refuses LOAD DATA LOCAL, which an option file could allow. Opens no file, so Connector/C never
+ * calls the handler that reads a file; explain_no_file is passed in its place. */
 static int open_no_file(void **file, const char *name, void *data)
 {
     (void)name;

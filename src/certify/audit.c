@@ -30,7 +30,7 @@ enum status audit_begin(struct audit *audit, struct account *account, struct fau
     if (audit->first == NULL || audit->seen == NULL) {
         audit_end(audit);
         error_set(error, ERROR_MEMORY, 0, NULL,
-                  "client limit: no memory to read %zu transactions back (16 bytes each)",
+                  "client limit: not enough memory to read %zu transactions back (16 bytes each)",
                   transactions);
         return STATUS_FATAL;
     }

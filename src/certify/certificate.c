@@ -190,9 +190,9 @@ static void state_clean(struct buffer *text, const struct fault_series *series)
     if (all.telling == 0) {
         const bool is_empty =
             series->count == 0 || series->results[series->count - 1].acknowledged == 0;
-        buffer_add_text(text, "NOT certified: no loss could have shown in ");
+        buffer_add_text(text, "NOT certified: ");
         add_faults(text, series);
-        buffer_add_format(text, ", because %s. Nothing is proven.",
+        buffer_add_format(text, " could not have shown a loss, because %s. Nothing is proven.",
                           is_empty ? "the server had acknowledged no row"
                                    : "not all rows were read back");
         return;
@@ -218,7 +218,7 @@ static void state_clean(struct buffer *text, const struct fault_series *series)
     if (silent > 0) {
         buffer_add_format(text,
                           " %s of the faults %s not counted in a bound: no row had been "
-                          "acknowledged since the fault before, or not all rows were read back.",
+                          "acknowledged since the previous fault, or not all rows were read back.",
                           UNITS_COUNT(silent), units_plural(silent, "is", "are"));
     }
     if (power.telling == 0) {

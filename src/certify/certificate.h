@@ -91,7 +91,7 @@ struct fault_series {
 
 enum certificate_verdict {
     CERTIFICATE_CLEAN,      /* every acknowledged row is there, once and whole */
-    CERTIFICATE_BROKEN,     /* something was found */
+    CERTIFICATE_BROKEN,     /* a fault had a finding or a failure */
     CERTIFICATE_UNPROVEN,   /* --prove: the unsafe setting lost nothing */
     CERTIFICATE_UNFINISHED, /* the faults could not all be done; `reason` says why */
 };
@@ -123,7 +123,7 @@ bool certificate_is_broken(const struct fault_result *result);
 double certificate_bound(size_t faults);
 
 /* Returns whether fault `number` of a series could have shown a loss: rows were acknowledged since
- * the fault before it, and everything was read back after it. A bound counts only such faults. */
+ * the previous fault, and everything was read back after it. A bound counts only such faults. */
 bool certificate_is_telling(const struct fault_series *series, size_t number);
 
 /* The faults of a kind. */
@@ -139,8 +139,8 @@ struct fault_tally {
 /* Counts the faults of a kind, or all faults for FAULT_KINDS. */
 struct fault_tally certificate_count(const struct fault_series *series, enum fault_kind kind);
 
-/* Returns whether the certificate certifies something: nothing was found, and at least one fault
- * could have shown a loss. */
+/* Returns whether the server is certified: no fault had a finding, and at least one fault could
+ * have shown a loss. */
 bool certificate_is_given(const struct certificate *certificate);
 
 /* What a kind of fault is called in a sentence: "power loss", "power losses". */

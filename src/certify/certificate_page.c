@@ -10,17 +10,17 @@
 /* What no fault of append certify shows. Each entry: title, sentences. */
 static const char *const uncovered[][2] = {
     {"Disks that lie",
-     "The disk under the file system counts as honest: what the file system has sent to the disk "
-     "stays there. A disk or controller that confirms a flush without doing it, or that loses its "
-     "write cache, can lose rows that survived this check."},
+     "The disk under the file system is assumed to be honest: what the file system has sent to the "
+     "disk stays there. A disk or controller that confirms a flush without doing it, or that loses "
+     "its write cache, can lose rows that survived this check."},
     {"Torn pages",
      "A block that the file system sends to the disk is written whole or not at all. Blocks that a "
-     "power loss leaves half written, below the file system, were not made."},
+     "power loss leaves half written on the disk itself were not simulated."},
     {"Reordering", "A disk that carries out writes in a changed order was not simulated."},
     {"Other damage",
      "Bits that change on the disk, errors that a read, a write or a flush returns, "
      "and a disk that is full were not tested."},
-    {"Replicas", "One server was tested. Replicas, backups and the change to another server were "
+    {"Replicas", "One server was tested. Replicas, backups and failover to another server were "
                  "not tested."},
     {"Other work", "Only the rows that append wrote were checked, with the settings and on the "
                    "disk named here."},
@@ -75,7 +75,7 @@ static void add_header(struct buffer *html, const struct certificate *certificat
     snprintf(words, sizeof words, "rows, from %s %s", UNITS_COUNT(certificate->plan->sessions),
              units_plural(certificate->plan->sessions, "session", "sessions"));
     add_tile(html, "Acknowledged", UNITS_COUNT(last_of(series)->acknowledged), words);
-    snprintf(words, sizeof words, "rows; %s of %s faults found something", UNITS_COUNT(all.broken),
+    snprintf(words, sizeof words, "rows; %s of %s faults with findings", UNITS_COUNT(all.broken),
              UNITS_COUNT(all.done));
     add_tile(html, "Lost", UNITS_COUNT(lost), words);
     add_tile(html, "Longest time down", all.down_ns > 0 ? UNITS_NS(all.down_ns) : "–",
@@ -83,7 +83,7 @@ static void add_header(struct buffer *html, const struct certificate *certificat
     buffer_add_text(html, "</div>\n");
 }
 
-/* Adds a count of the run that is certified and, with a proof run, of that run. */
+/* Adds a count of the certified run and, if there is a proof run, the count of the proof run. */
 static void add_count(const struct page_table *table, const char *title, uint64_t count,
                       uint64_t of_proof, const char *words)
 {
@@ -140,8 +140,8 @@ static void add_kinds(struct buffer *html, const struct fault_series *series)
                  UNITS_COUNT(tally.broken), bound);
     }
     page_close_table(&table,
-                     "A fault could show a loss if rows were acknowledged since the fault before "
-                     "it and all rows were read back after it. After n such faults without a loss, "
+                     "A fault could show a loss if rows were acknowledged since the previous fault "
+                     "and all rows were read back afterwards. After n such faults without a loss, "
                      "with 95 % confidence fewer than 3/n of them lose a row (rule of three).");
 }
 

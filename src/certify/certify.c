@@ -34,7 +34,7 @@ enum {
     ROWS_MAX = 6000000,
 };
 
-/* What a question to the server has found out; in memory that the asking process shares. */
+/* The answer of the server to a question. A child process asks, and fills this shared memory. */
 struct reply {
     enum status status;
     struct error error;
@@ -115,7 +115,7 @@ static enum status ask(struct course *course, question *asked, int64_t until_ns,
     }
     if (pid < 0) {
         error_set(error, ERROR_SYSTEM, errno, NULL,
-                  "client limit: no process to ask the server: %s", strerror(errno));
+                  "client limit: cannot start a process that asks the server: %s", strerror(errno));
         reply->is_ours = true;
         return STATUS_FATAL;
     }
@@ -197,7 +197,7 @@ static enum status find_folder(struct course *course, struct adapter_conn *conn,
     if (status == STATUS_LOST) {
         return status;
     }
-    error_clear(error); /* without the right to know the folder, it stays unknown */
+    error_clear(error); /* without the privilege to ask for the folder, it stays unknown */
     return STATUS_OK;
 }
 
@@ -278,7 +278,8 @@ static void load(struct course *course, int64_t time_ns)
         error_prefix(&course->error, "%u of %u sessions cannot write", account->failed,
                      account->sessions);
     } else if (course->writers.pid == 0) {
-        error_set(&course->error, ERROR_SYSTEM, 0, NULL, "the process of the sessions has ended");
+        error_set(&course->error, ERROR_SYSTEM, 0, NULL,
+                  "append's process that runs the sessions ended unexpectedly");
     } else if (go_on(course) && account->latest_ack_ns == 0) {
         error_set(&course->error, ERROR_SERVER, 0, NULL,
                   "the server acknowledged no row in 60 s (%s rows refused)",
@@ -350,7 +351,7 @@ static void recover(struct course *course, struct fault_result *result, int64_t 
     result->down_ns = up_ns - at_ns;
 }
 
-/* Leaves out what was found after an earlier fault and is still there. */
+/* Subtracts the findings that were known after an earlier fault, so that only new ones count. */
 static void leave_out_known(const uint64_t known[FINDING_COUNT], struct fault_result *result)
 {
     for (size_t i = 0; i < FINDING_COUNT; i++) {
@@ -471,8 +472,8 @@ static void strike(struct course *course, struct fault_result *result)
     }
 }
 
-/* Runs a series of faults with these settings of an own server. Returns whether something was
- * found. course->error says why it could not be finished. */
+/* Runs a series of faults with these settings of an own server. Returns whether a fault
+ * had a finding. course->error says why the series could not be finished. */
 static bool run_series(struct course *course, const struct fault *faults,
                        const struct plan_texts *options, uint64_t seed)
 {

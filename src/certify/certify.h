@@ -25,7 +25,7 @@ void certify_run(struct certificate *certificate, struct subject *subject, const
 /* The tables of append certify: made before the first fault, dropped after the last. append does
  * not touch a table of the same name that it did not make, unless --recreate names it. */
 /* Makes both tables, with an index on the first where the database can check one, and marks them.
- * An existing table is refused unless --recreate allows to drop it. */
+ * An existing table is refused unless --recreate allows append to drop it. */
 enum status tables_make(const struct plan *plan, struct adapter_conn *conn,
                         const struct connection_info *connection, struct error *error);
 

@@ -15,7 +15,7 @@
       "power loss of the host: everything that the file system had not yet sent "                  \
       "to the disk is gone, then SIGKILL")                                                         \
     X(STOP, "stop", "SIGSTOP of all of the server's processes for 1 to 5 s")                       \
-    X(RESTART, "restart", "shutdown in good order, and start")                                     \
+    X(RESTART, "restart", "clean shutdown, and start")                                             \
     X(NETWORK, "network", "the connections of all sessions cut")
 
 enum fault_kind {

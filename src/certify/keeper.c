@@ -260,8 +260,8 @@ enum status keeper_begin(struct keeper *keeper, const struct keeper_server *serv
         close(channels[1]);
     }
     if (channels[0] < 0 || keeper->pid < 0) {
-        error_set(error, ERROR_SYSTEM, errno, NULL, "client limit: no process for the server: %s",
-                  strerror(errno));
+        error_set(error, ERROR_SYSTEM, errno, NULL,
+                  "client limit: cannot start a process for the server: %s", strerror(errno));
         keeper->pid = 0;
         if (channels[0] >= 0) {
             close(channels[0]);
@@ -275,7 +275,8 @@ enum status keeper_begin(struct keeper *keeper, const struct keeper_server *serv
 
 enum status keeper_order(struct keeper *keeper, enum keeper_order order, struct error *error)
 {
-    struct answer done = {.status = STATUS_FATAL, .text = "the process that keeps it has ended"};
+    struct answer done = {.status = STATUS_FATAL,
+                          .text = "append's process that runs the server has ended"};
     struct pollfd waiting = {.fd = keeper->channel, .events = POLLIN};
     bool is_answered = false;
     if (send(keeper->channel, &order, sizeof order, MSG_NOSIGNAL) < 0) {
@@ -299,7 +300,7 @@ void keeper_end(struct keeper *keeper)
     if (keeper->pid > 0) {
         close(keeper->channel); /* the keeper then ends the server and itself */
         if (keeper->has_namespace) {
-            kill(keeper->pid, SIGKILL); /* and the kernel all processes of its namespace */
+            kill(keeper->pid, SIGKILL); /* the kernel then kills all processes of its namespace */
         }
         processes_reap(keeper->pid);
         keeper->pid = 0;

@@ -88,7 +88,7 @@ enum keeper_order {
     KEEPER_KILL,     /* SIGKILL all processes, and wait until none is left */
     KEEPER_STOP,     /* SIGSTOP all processes */
     KEEPER_CONTINUE, /* SIGCONT all processes */
-    KEEPER_SHUT,     /* the server's signal for a shutdown in good order, and wait for its end */
+    KEEPER_SHUT,     /* the server's signal for a clean shutdown, and wait for its end */
 };
 
 /* How a server is made and started. All members are borrowed and constant. */
@@ -100,7 +100,7 @@ struct keeper_server {
     uid_t user;               /* both run as this user; 0: as this program's */
     gid_t group;
     int log;         /* descriptor for their output */
-    int shut_signal; /* a shutdown in good order */
+    int shut_signal; /* the signal for a clean shutdown */
 };
 
 struct keeper {

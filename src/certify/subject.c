@@ -41,7 +41,7 @@ struct recipe {
     const char *option[2]; /* words before a setting: "-c", "" or "", "--" */
     const char *programs;  /* where programs are besides PATH */
     const char *package;   /* Debian's */
-    const char *account;   /* user of the system as which it runs, if it exists */
+    const char *account;   /* system user that runs the server, if there is such a user */
     int shut_signal;
     const char *host, *path; /* parts of the target */
     uint16_t port;
@@ -434,8 +434,8 @@ static enum status find_theirs(struct subject *subject, struct error *error)
     }
     if (kill(subject->pid, 0) != 0) {
         error_set(error, ERROR_USAGE, errno, NULL,
-                  "append may not send signals to the server's process %d: %s: run append as root "
-                  "or as the server's user",
+                  "append has no permission to send signals to the server's process %d: %s: run "
+                  "append as root or as the server's user",
                   (int)subject->pid, strerror(errno));
         return STATUS_FATAL;
     }
@@ -513,7 +513,7 @@ static enum status kill_theirs(struct subject *subject, struct error *error)
     return STATUS_OK;
 }
 
-/* Ends the user's server in good order. Waits even after Ctrl-C: only a server that has ended can
+/* Shuts the user's server down cleanly. Waits even after Ctrl-C: only a server that has ended can
  * be started again. */
 static enum status shut_theirs(struct subject *subject, struct error *error)
 {
@@ -577,7 +577,9 @@ static enum status stop_theirs(const struct subject *subject, int64_t stop_ns, s
     }
     if (guard < 0) {
         error_set(error, ERROR_SYSTEM, errno, NULL,
-                  "client limit: no process to stop the server: %s", strerror(errno));
+                  "client limit: cannot start the process that is to continue a stopped server: "
+                  "%s",
+                  strerror(errno));
         return STATUS_FATAL;
     }
     close(ends[0]);

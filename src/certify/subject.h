@@ -62,8 +62,9 @@ enum exit_code subject_choose(struct subject *subject, const struct fault_counts
 enum status subject_begin(struct subject *subject, const struct plan *plan,
                           const struct plan_texts *options, struct error *error);
 
-/* Before the first fault of the user's server whose power is to be cut: see disk_adopt.
- * `data_folder` is what the server reports; --data-directory takes precedence. */
+/* Takes the disk of the user's server, if its power is to be cut: see disk_adopt. Called before the
+ * first fault. `data_folder` is the data directory that the server reports; --data-directory takes
+ * precedence. */
 enum status subject_adopt_disk(struct subject *subject, const char *data_folder,
                                struct error *error);
 

@@ -260,7 +260,9 @@ static pid_t find_keeper(dev_t device, const struct disk_mount *mount)
     return found;
 }
 
-/* Waits for programs that start in a namespace of their own and drop the copies of all mounts. */
+/* Looks for a process in another mount namespace that keeps the file system mounted. Looks again
+ * for a while, because a program that starts in a new namespace soon drops its copies of the
+ * mounts. */
 static pid_t await_keeper(dev_t device, const struct disk_mount *mount)
 {
     const int64_t until_ns = mono_now_ns() + COPY_NS;
@@ -286,7 +288,10 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
         return STATUS_FATAL;
     }
     if (geteuid() != 0) {
-        return refuse(error, path, "cannot lose its power without root");
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--faults power needs root, to shut down the server's file system: run append as "
+                  "root, or leave power out");
+        return STATUS_FATAL;
     }
     if (path[0] != '/' || stat(path, &about) != 0 || !shares_mounts(server)) {
         return refuse(error, path,
@@ -306,7 +311,7 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
     const size_t length = strlen(mount.folder);
     if (strcmp(mount.folder, "/") == 0 || strchr(mount.folder, '\\') != NULL ||
         strncmp(path, mount.folder, length) != 0) {
-        return refuse(error, path, "is on the file system of the system");
+        return refuse(error, path, "is on the root file system");
     }
     if (has_other_files(mount.folder, path, other, sizeof other)) {
         snprintf(why, sizeof why, "is not alone on its file system (%.300s)", other);

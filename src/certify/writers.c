@@ -279,8 +279,8 @@ enum status writers_start(struct writers *writers, struct error *error)
     }
     if (writers->pid < 0) {
         writers->pid = 0;
-        error_set(error, ERROR_SYSTEM, errno, NULL, "client limit: no process for the writers: %s",
-                  strerror(errno));
+        error_set(error, ERROR_SYSTEM, errno, NULL,
+                  "client limit: cannot start a process for the sessions: %s", strerror(errno));
         return STATUS_FATAL;
     }
     return STATUS_OK;

@@ -187,7 +187,7 @@ const struct command_entry command_table[] = {
                    "append certify 50 5432 --faults kill:5 --yes \\\n"
                    "    --server-start 'pg_ctlcluster 15 main start'",
         .target = "TARGET: a port of this machine, or the URL of a database on this machine\n",
-        .exits = "0 certified, 1 something acknowledged was lost or broken, 2 usage,\n"
+        .exits = "0 certified, 1 acknowledged rows were lost or damaged, 2 usage,\n"
                  "3 limit of this machine, 4 server, 6 --prove: the unsafe setting lost nothing,\n"
                  "70 internal error, 130 interrupted\n",
         .run = command_certify,

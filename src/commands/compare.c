@@ -600,7 +600,8 @@ static enum status compare(struct comparison *comparison, struct error *error)
     comparison->crossed = tree_array(root, "bounds_crossed");
     if (!comparison->has_failed && cells == 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "the two sweeps have no sessions, records and variant in common");
+                  "the two sweeps have no cell in common: no combination of sessions, records and "
+                  "variant is in both");
         return STATUS_REJECTED;
     }
     return STATUS_OK;

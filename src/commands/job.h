@@ -45,7 +45,7 @@ struct job {
     struct cut_list cut; /* its entries are owned */
     struct generator *generator;
     struct recorder *recorder;
-    struct metric_store *values; /* of the script's metrics; NULL without any */
+    struct metric_store *values; /* of the script's metrics; NULL if it has no metrics */
     struct sampler *sampler;
     pthread_t measuring;               /* the sampler's thread */
     bool is_measuring;                 /* the thread was started and is not joined */

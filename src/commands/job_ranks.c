@@ -17,7 +17,8 @@
 /* How long a rank waits for its result to be merged before it writes its own files. */
 #define MERGE_NS (200 * MONO_NS_PER_MS)
 
-/* How long rank 0 takes I/O rows of other ranks after a signal: mpirun will kill rank 0 soon. */
+/* How long rank 0 accepts I/O rows from other ranks after a signal: mpirun will kill rank 0 soon.
+ */
 #define ROWS_NS (300 * MONO_NS_PER_MS)
 
 /* Judges the result of this rank alone. */

@@ -108,7 +108,7 @@ struct outcome_texts {
     const char *json, *summary;
 };
 
-/* The contents for a run that has not ended, as far as its other files say. */
+/* The contents for a run that has no run.json and summary.csv, because it has not ended. */
 static const struct outcome_texts unfinished = {
     "{\"format\": 2}", "verdict,verdict_reason\nUNFINISHED,\"the run has not ended, or was ended "
                        "before it could write "

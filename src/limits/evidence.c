@@ -93,7 +93,8 @@ static const struct limit *find_limit(const struct limit_list *list, enum limit_
     return NULL;
 }
 
-/* Returns whether some process listens on the port, even if this user may not see the process. */
+/* Returns whether some process listens on the port, even if append has no permission to see the
+ * process. */
 static bool is_port_open(int proc, uint16_t port)
 {
     struct procfs_inodes listeners = {.count = 0};

@@ -156,7 +156,7 @@ struct draft {
     const char *fix;    /* how to raise the limit; NULL if the row's fix function says how */
 };
 
-/* Returns the most sessions that fit into the limit. */
+/* Returns how many sessions fit into the limit. */
 static uint64_t fitting(const struct draft *draft)
 {
     const struct limit *limit = &draft->limit;
@@ -252,7 +252,7 @@ static void find_place(struct limited_process *process, const char *cgroups)
     }
 }
 
-/* Reads the limits of a process. Returns false and sets errno if they may not be read. */
+/* Reads the limits of a process. Returns false and sets errno if they cannot be read. */
 static bool read_process(struct survey *survey, struct limited_process *process, pid_t pid)
 {
     enum {
@@ -303,7 +303,7 @@ static bool read_process(struct survey *survey, struct limited_process *process,
 
 /* Counts the open descriptors of a process whose number is below the limit. A descriptor at or
  * above the limit, possibly inherited, does not use up the limit. Descriptors that this reading
- * itself has open are left out. Returns false if the descriptors may not be read. */
+ * itself has open are left out. Returns false if the descriptors cannot be read. */
 static bool count_files(const struct survey *survey, struct draft *draft)
 {
     const pid_t pid = draft->process->pid;

@@ -75,7 +75,7 @@ void limits_read(const struct limits_question *question, struct limit_list *list
 void limits_read_at(int proc, pid_t self, const struct limits_question *question,
                     struct limit_list *list);
 
-/* Returns the most sessions that all limits together allow, and in *first the limit that is reached
+/* Returns how many sessions all limits together allow, and in *first the limit that is reached
  * first; without a limit, returns LIMIT_NONE and sets *first to NULL. Estimates count only if
  * `with_estimates` is true. */
 uint64_t limits_sessions(const struct limit_list *list, bool with_estimates,
@@ -94,9 +94,9 @@ static inline uint64_t limits_room(uint64_t allowed, uint64_t used)
 bool limits_has_server_here(const struct limits_question *question);
 
 /*
- * Evidence that a limit was hit: limits, counters and the server's process before the sessions,
- * when the first session failed, and after the sessions. Main thread only. Reading never fails: a
- * value that cannot be read gives no evidence.
+ * Evidence that a limit was hit: limits, counters and the server's process before the sessions
+ * connect, when the first session fails, and after the sessions have ended. Main thread only.
+ * Reading never fails: a value that cannot be read gives no evidence.
  *
  * A finding needs both a cause, for which sessions failed, and evidence of the limit. The server's
  * own error (SQLSTATE 53300) or an errno with one meaning (EMFILE) is proof of the kind of limit;
@@ -127,13 +127,13 @@ struct evidence_server {
 
 struct evidence {
     const struct limits_question *question;
-    struct limit_list before;   /* limits as read before the sessions */
-    struct limit_list shortage; /* limits as read while sessions failed; empty: not read */
-    bool has_server_after;      /* the caller has filled server_after after the sessions */
-    struct server_limits server_after;
+    struct limit_list before;          /* limits as read before the first session connects */
+    struct limit_list shortage;        /* limits as read while sessions failed; empty: not read */
+    bool has_server_after;             /* the caller has filled server_after */
+    struct server_limits server_after; /* read after the sessions have ended */
     size_t server_count;
     struct evidence_server servers[1 + URL_HOSTS_MAX]; /* the first is the server of the question */
-    int64_t counters[EVIDENCE_COUNTERS]; /* values before the sessions; negative: unknown */
+    int64_t counters[EVIDENCE_COUNTERS]; /* values before the first session; negative: unknown */
     uint64_t growth[EVIDENCE_COUNTERS];  /* growth during the run; 0: no growth, or unknown */
 };
 

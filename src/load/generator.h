@@ -39,7 +39,7 @@ void generator_destroy(struct generator *generator);
 /* Returns whether n1, n2 and n3 identify the rows of the table. */
 bool generator_identifies_rows(const struct plan *plan, const struct table *table);
 
-/* Returns the most rows that a buffer holds: the batch size, at most ROW_BATCH_MAX. */
+/* Returns how many rows a buffer holds: the batch size, at most ROW_BATCH_MAX. */
 size_t generator_buffer_rows(const struct generator *generator);
 
 /* Lends a buffer, which the caller returns with generator_give_back. Returns NULL if memory runs

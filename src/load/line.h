@@ -24,7 +24,7 @@
 #define LINE_GRACE_NS (3 * MONO_NS_PER_S)
 
 /* Retries of a call that a busy database refused: for up to a minute, with pauses from a
- * millisecond to a quarter of a second, each twice as long as the one before. */
+ * millisecond to a quarter of a second, each twice as long as the previous pause. */
 struct busy_retry {
     int64_t limit_ns; /* no retry begins after this moment */
     int64_t pause_ns; /* the next pause */

@@ -15,8 +15,8 @@
 #define LATEST_NS ((double)(INT64_MAX / 4))
 
 enum {
-    RANDOM_UNSENT_MAX = 100000 /* the most random arrivals of a session that are drawn for work that
-                                  was never begun */
+    RANDOM_UNSENT_MAX = 100000 /* largest number of random arrivals that a session draws to count
+                                  work that was never begun */
 };
 
 /* Closes the connection, if one is open. */
@@ -497,7 +497,7 @@ static enum status take_turn(struct session *session, unsigned changes)
  * Architecture Blog, 2015). Tries count from the last batch whose answer was not
  * "read-only", so a server that accepts connections and then drops them does not keep the session
  * forever. With several hosts each try uses the next host, which may accept the session where the
- * one before did not. The sessions that connect at the same time are limited by
+ * previous host did not. The sessions that connect at the same time are limited by
  * --connect-concurrency. Every wait ends at STOP.
  */
 

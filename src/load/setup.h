@@ -1,7 +1,7 @@
 /*
- * The work before and after the sessions. Before the sessions, append asks the server about itself,
- * gets the run's tables ready and counts their rows. After the sessions, append counts the rows
- * again, or reads them back. Each step has its own connection: see load/task.h. Main thread.
+ * The work before the sessions connect and after they have ended. Before, append asks the server
+ * about itself, gets the run's tables ready and counts their rows. Afterwards, append counts the
+ * rows again, or reads them back. Each step has its own connection: see load/task.h. Main thread.
  */
 #ifndef LOAD_SETUP_H
 #define LOAD_SETUP_H

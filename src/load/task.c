@@ -11,7 +11,7 @@
 #include "load/session.h"
 
 #define RANK_GRACE_NS (300 * MONO_NS_PER_MS) /* mpirun kills the remaining ranks after a second */
-#define NOTICE_NS (2 * MONO_NS_PER_S)
+#define NOTICE_NS (2 * MONO_NS_PER_S)        /* a task that takes longer prints a notice */
 
 /* Time that a full server gets to notice that its sessions have left, and the pause between two
  * connects. */

@@ -128,7 +128,7 @@ enum status search_run(struct fleet *fleet, struct error *error);
  */
 unsigned ladder_next(const struct search *search, unsigned first);
 
-/* Returns the most sessions that fit into memory, if each further session costs as much as the `up`
+/* Returns how many sessions fit into memory, if each further session costs as much as the `up`
  * sessions did on average, including the server's side if the server runs on this machine. The
  * result is at least `up`, but 0 if the limit is already exceeded, and UINT32_MAX if it is unknown,
  * for example with 0 bytes used. */

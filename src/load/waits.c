@@ -151,7 +151,8 @@ static void look_at(const struct wait_watch *watch, size_t i)
     snprintf(path, sizeof path, "%lld/wchan", (long long)watch->threads[i]);
     const ssize_t length = procfs_read(watch->proc, path, seen->event, sizeof seen->event - 1);
     seen->event[MAX(length, 0)] = '\0';
-    if (strcmp(seen->event, "0") == 0) { /* the user may not see it, or it has just ended */
+    /* "0": this user has no privilege to see the wait, or the wait has just ended */
+    if (strcmp(seen->event, "0") == 0) {
         seen->event[0] = '\0';
     }
 }

@@ -198,8 +198,8 @@ static void find_devices(struct io_meter *meter, const struct io_place *place)
     } else {
         snprintf(about->directory, sizeof about->directory, "%s", place->directory);
     }
-    /* the path as the server sees it, or as append sees it if append may not read the server's root
-     */
+    /* the path as the server sees it, or as append sees it if append cannot read the server's
+     * root */
     snprintf(path, sizeof path, "/proc/%d/root%s", (int)place->pid, about->directory);
     const bool is_own = place->pid <= 0 || about->directory[0] != '/' || stat(path, &at) != 0;
     if (is_own) {

@@ -59,7 +59,7 @@ struct limit {
     uint64_t used;                 /* part of `allowed` in use before the run */
     uint64_t needed;               /* by all requested sessions, in addition to `used` */
     uint64_t each;                 /* part of `needed` for one session */
-    uint64_t sessions;             /* the most sessions that fit; LIMIT_NONE: any number */
+    uint64_t sessions;             /* how many sessions fit; LIMIT_NONE: any number */
     bool is_estimate;              /* `needed` is an estimate, so the limit may not be hit */
     bool is_unknown;               /* `allowed` is unknown */
     char note[200];                /* may be empty */

@@ -72,7 +72,7 @@ struct wait_poll {
 
 struct waits;
 
-/* `sessions`: the most sessions of a poll. Returns NULL when out of memory. */
+/* `sessions`: largest number of sessions in a poll. Returns NULL when out of memory. */
 struct waits *waits_create(unsigned sessions, size_t operations,
                            const struct wait_meaning *meanings);
 void waits_destroy(struct waits *waits); /* takes NULL */

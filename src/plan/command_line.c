@@ -97,7 +97,7 @@ static enum exit_code take_other(struct reading *reading, const char *name, cons
                         nearest.name == NULL ? "" : nearest.name, nearest.name == NULL ? "" : "'?");
 }
 
-/* Takes an option or an operand of a file. `value` is NULL if the line has none. */
+/* Takes an option or an operand of a file. `value` is NULL if the line has only a name. */
 static enum exit_code take(struct reading *reading, const char *name, const char *value,
                            struct error *error)
 {

@@ -634,8 +634,8 @@ const struct option_entry option_table[] = {
      .details =
          "The default is `kill:5,power:5` for a server of append's own if append runs as root, and "
          "`kill:10` otherwise. The kinds are `kill` (SIGKILL of all processes), `power` (what the "
-         "file system had not yet written is gone), `stop` (SIGSTOP for 1 to 5 s), `restart` (in "
-         "good order) and `network` (all connections cut).",
+         "file system had not yet written is gone), `stop` (SIGSTOP for 1 to 5 s), `restart` "
+         "(a clean shutdown and a start) and `network` (all connections cut).",
      .page = "certify.md#faults"},
     {CERTIFY, "server-start", "COMMAND", "shell command that starts your server",
      TEXT(certify.start), .key = "server_start",
@@ -1187,13 +1187,13 @@ enum exit_code options_read_records(struct plan *plan, const char *value, struct
     return parse_count("RECORDS", value, PLAN_RECORDS_MAX, &plan->records, error);
 }
 
-/* Refuses stages that last no time, or in which nothing happens. */
+/* Refuses stages whose durations are all 0, or in which nothing happens. */
 static enum exit_code check_stages(const struct plan *plan, struct error *error)
 {
     const struct ramp *stages = plan_stages(plan);
     const char *name = plan->stages.count > 0 ? "--stage" : "--rate-stage";
     if (stages->count > 0 && ramp_duration_ns(stages, stages->count) == 0) {
-        return usage_refuse(error, "%s: the stages last no time: write 30s:50", name);
+        return usage_refuse(error, "%s: every stage has the duration 0: write 30s:50", name);
     }
     if (stages->count > 0 && ramp_highest(stages) <= 0) {
         return usage_refuse(error, "%s: every stage has the target 0: write 30s:50", name);

@@ -322,7 +322,7 @@ struct plan {
     struct plan_texts stop_when;
     const char *percentiles; /* "50,90,99.9"; NULL for the usual ones */
 
-    bool is_search; /* find-max: `sessions` is the most sessions, duration_ns the longest time */
+    bool is_search; /* find-max: `sessions` is the largest number, duration_ns the longest time */
     struct search_options search;
     struct sweep_options sweep;
     struct chart_options charts;

@@ -216,8 +216,8 @@ static const struct ranks_module *load_module(struct error *error)
     return module;
 }
 
-/* Returns a hash of the command line. Ranks use the options of rank 0, so other options of another
- * rank would be ignored silently. */
+/* Returns a hash of the command line. All ranks use the options of rank 0, so different options on
+ * another rank would be ignored silently. */
 static uint64_t hash_command(bool is_of_sweep)
 {
     uint64_t hash = 1;

@@ -99,7 +99,7 @@ struct plan_share ranks_share(const struct ranks *ranks,
  * returns `sessions`. */
 unsigned ranks_sessions_here(struct ranks *ranks, unsigned sessions, bool of_machine);
 
-/* Returns the most sessions that a search can try: the lowest `most` of all ranks. Called by all
+/* Returns how many sessions a search can try: the lowest `most` of all ranks. Called by all
  * ranks. *binding becomes the rank with the lowest `most`, and *limit the limit of that rank.
  * Returns 0 if rank 0 has ended instead, or if no session is possible. */
 unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limit,

@@ -330,7 +330,7 @@ static bool carrier_is_idle(void)
 }
 
 /* Ends the transport. After a signal mpirun kills all processes and does not answer a process that
- * wants to leave in an orderly way. */
+ * asks to disconnect. */
 static void carrier_end(bool are_all_there)
 {
     if (!interrupt_requested()) {

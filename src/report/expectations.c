@@ -106,7 +106,7 @@ static const struct script_metric *find_metric(const struct expectations *expect
     return NULL;
 }
 
-/* Finds the figures that the kind of a metric has, and which of them are in `key`. */
+/* Returns whether `key` names a figure that a metric of this kind has. */
 static bool has_figure(const struct report_row *row, const char *key)
 {
     const struct report_cell *cell = report_row_find(row, key);
@@ -370,7 +370,7 @@ static void offer(struct expectation *expectation, const struct figure_cell *cel
     }
 }
 
-/* Takes the value of a figure of a metric. */
+/* Takes the value if the expectation is about a figure of one of the run's metrics. */
 static void offer_metrics(struct expectation *expectation, const struct operation_list *operations,
                           const struct result *result)
 {
@@ -387,7 +387,8 @@ static void offer_metrics(struct expectation *expectation, const struct operatio
     }
 }
 
-/* Takes the value of a figure of a stage; a stage that the run did not reach has none. */
+/* Takes the value if the expectation is about a figure of a stage. The value stays unknown if the
+ * run did not reach the stage. */
 static void offer_stages(struct expectation *expectation, const struct operation_list *operations,
                          const struct result *result)
 {

@@ -24,9 +24,9 @@ enum {
     TOKEN_BYTES = 32,
     TOKEN_TEXT_BYTES = 2 * TOKEN_BYTES + 1,
     PLACE_BYTES = PLAN_HOST_BYTES + 16,
-    STEPS_AHEAD = 64,    /* pieces of HTML that the search for the next equal piece looks at */
+    STEPS_AHEAD = 64,    /* pieces of HTML in which the next equal piece is searched for */
     CPUS_COUNTED = 4,    /* further CPUs do not raise the time that the page may use */
-    SHARE_DIVISOR = 100, /* of the CPU time */
+    SHARE_DIVISOR = 100, /* the page may use 1 / SHARE_DIVISOR of the CPU time */
     POLICY_BYTES = 512,
 };
 
@@ -809,7 +809,7 @@ enum exit_code live_begin(struct live **live, const struct plan *plan, struct co
     const int failure = draw_token(made) ? ENOMEM : errno;
     const bool is_made = made->token[0] != '\0' && make_fixed_answers(made);
     if (!is_made) {
-        error_set(error, ERROR_SYSTEM, failure, NULL, "--live cannot be served: %s",
+        error_set(error, ERROR_SYSTEM, failure, NULL, "cannot serve the live page (--live): %s",
                   strerror(failure));
     }
     made->web = is_made ? web_start(&site, error) : NULL;

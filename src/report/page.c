@@ -1106,8 +1106,9 @@ enum {
     POLICY_BYTES = 256
 };
 
-/* Writes the policy of a page with page.js. `attribute` makes the content of its <meta> a policy,
- * or keeps it for the file that live.js saves. */
+/* Writes a <meta> element with the Content-Security-Policy of a page that runs page.js. The browser
+ * obeys the policy if `attribute` is http-equiv="…". With name="policy" the element only stores the
+ * policy for the file that live.js saves. */
 static const char *write_policy(const char *attribute, char policy[POLICY_BYTES])
 {
     snprintf(policy, POLICY_BYTES,

@@ -44,7 +44,7 @@
 enum {
     READER_NICE = -10, /* a reader that is late loses records */
     ROWS_BYTES = 256 << 10,
-    FILES_MAX = 1 << 20, /* the most files whose class is remembered */
+    FILES_MAX = 1 << 20, /* number of files whose class is remembered */
     HELD_MAX = 1 << 16,
 };
 

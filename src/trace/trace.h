@@ -71,7 +71,7 @@ enum {
     TRACE_ROW_BYTES = 384,
     TRACE_PLACE_BYTES = 100, /* for the columns that name the rank and machine */
     TRACE_NAME_BYTES = 40,
-    TRACE_HISTOGRAMS = (IO_MODES - 1) * TRACE_LAYERS, /* the most histograms of a trace */
+    TRACE_HISTOGRAMS = (IO_MODES - 1) * TRACE_LAYERS, /* largest number of histograms in a trace */
 };
 
 /* The result of a trace. With the level IO_TRACE_REQUESTS calls are not traced: `modes` and `syncs`
@@ -171,8 +171,8 @@ void trace_note_start(struct tracer *tracer, int64_t start_ns);
 void trace_note_gate(struct tracer *tracer, int64_t go_ns);
 void trace_note_done(struct tracer *tracer, int64_t done_ns);
 
-/* Ends the trace and fills *sum. `before` and `after` are overwritten: the caller sets them
- * afterwards. */
+/* Ends the trace and fills *sum. Overwrites sum->before and sum->after, so the caller sets these
+ * two afterwards. */
 void trace_end(struct tracer *tracer, struct trace_sum *sum);
 
 #endif

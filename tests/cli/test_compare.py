@@ -419,7 +419,7 @@ class Sweeps(harness.Case):
         a = self.made_up("a", {(10, 100): (1000, 1000)})
         b = self.made_up("b", {(20, 100): (1000, 1000)})
         self.refused("compare", a, b, code=2,
-                     pattern="no sessions, records and variant in common")
+                     pattern="no combination of sessions, records and variant is in both")
         _, run = self.run_append("2", "10", "null:")
         for pair in ((a, run.folder), (run.folder, a)):
             self.refused("compare", *pair, code=2, pattern="are a run and a sweep")

@@ -123,7 +123,7 @@ class Expect(harness.Case):
 
 
 class StopWhen(harness.Case):
-    """--stop-when ends a run in good order."""
+    """--stop-when ends a run cleanly."""
 
     def test_a_slow_phase(self):
         script = self.folder / "slow.lua"

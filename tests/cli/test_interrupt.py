@@ -1,4 +1,4 @@
-"""Ctrl-C ends the run in good order, with complete files; a second Ctrl-C ends it at once."""
+"""Ctrl-C ends the run cleanly, with complete files; a second Ctrl-C ends it at once."""
 
 import fcntl
 import os

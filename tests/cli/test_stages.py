@@ -90,7 +90,7 @@ class Stages(harness.Case):
                 (("null:", "--stage", "1s:2", "--rate-stage", "1s:10"), "contradict each other"),
                 (("2", "null:", "--rate", "5", "--rate-stage", "1s:10"), "contradict each other"),
                 (("null:", "--stage", "1s:0"), "every stage has the target 0"),
-                (("null:", "--stage", "0s:5"), "last no time"),
+                (("null:", "--stage", "0s:5"), "every stage has the duration 0"),
                 (("null:", "--stage", "1s:2", "--duration", "3s"), "leave --duration out"),
                 (("null:", "--stage", "1s:2", "--sessions", "3"), "leave --sessions out"),
                 (("null:", "--sessions", "2", "--stage", "1s:2"), "leave --sessions out"),

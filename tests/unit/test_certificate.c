@@ -24,7 +24,7 @@ static struct plan plan;
 static struct certificate certificate;
 static char folder[64];
 
-/* Fills a result: 100 rows were acknowledged since the fault before, and all were read. */
+/* Fills a result: 100 rows were acknowledged since the previous fault, and all were read. */
 static void fill_result(struct fault_result *result, size_t number, enum fault_kind kind)
 {
     *result = (struct fault_result){
@@ -178,16 +178,16 @@ TEST(test_clean_with_faults_that_show_nothing)
         "% "
         "confidence fewer than 38 % of such faults lose a row. 2 of the faults are not counted in "
         "a "
-        "bound: no row had been acknowledged since the fault before, or not all rows were read "
+        "bound: no row had been acknowledged since the previous fault, or not all rows were read "
         "back.");
     fill(0, 2);
     results[0].acknowledged = results[1].acknowledged = 0;
-    expect_statement("NOT certified: no loss could have shown in 2 faults (2 power losses), "
+    expect_statement("NOT certified: 2 faults (2 power losses) could not have shown a loss, "
                      "because the server had acknowledged no row. Nothing is proven.");
     assert_false(certificate_is_given(&certificate));
     fill(0, 1);
     results[0].is_read = false;
-    expect_statement("NOT certified: no loss could have shown in 1 fault (1 power loss), because "
+    expect_statement("NOT certified: 1 fault (1 power loss) could not have shown a loss, because "
                      "not all rows were read back. Nothing is proven.");
     fill(0, 0);
     certificate.series.planned = 3;
