@@ -34,8 +34,7 @@ static bool read_mount(const char *line, dev_t *device, struct disk_mount *mount
     char number[40], here[200], super[300];
     const char *rest = strstr(line, " - ");
     if (rest == NULL ||
-        sscanf(line, "%d %d %39s %*s %511s %199s", &mount->id, &mount->parent, number,
-               mount->folder, here) != 5 ||
+        sscanf(line, "%*s %*s %39s %*s %511s %199s", number, mount->folder, here) != 3 ||
         sscanf(rest, " - %39s %199s %299s", mount->type, mount->source, super) != 3) {
         return false;
     }
@@ -45,6 +44,9 @@ static bool read_mount(const char *line, dev_t *device, struct disk_mount *mount
         *rest_of_number == ':' ? strtoul(rest_of_number + 1, NULL, 10) : 0;
     *device = makedev((unsigned)of_major, (unsigned)of_minor);
     snprintf(mount->options, sizeof mount->options, "%s,%s", here, super);
+    char *rest_of_ids;
+    mount->id = (int)strtol(line, &rest_of_ids, 10);
+    mount->parent = (int)strtol(rest_of_ids, NULL, 10);
     mount->peers = read_group(line, " shared:");
     mount->master = read_group(line, " master:");
     return true;
@@ -93,13 +95,11 @@ static struct disk_mount find_parent(const char *mountinfo, const struct disk_mo
     return parent;
 }
 
-static enum status refuse(struct error *error, const char *folder, const char *why)
+static enum status refuse(struct error *error, const char *folder, const char *why,
+                          const char *advice)
 {
-    error_set(
-        error, ERROR_USAGE, 0, NULL,
-        "--faults power: %.200s %s: give the data directory a file system of its own, or leave "
-        "power out",
-        folder, why);
+    error_set(error, ERROR_USAGE, 0, NULL, "--faults power: %.200s %s: %s, or leave power out",
+              folder, why, advice);
     return STATUS_FATAL;
 }
 
@@ -275,6 +275,7 @@ static pid_t await_keeper(dev_t device, const struct disk_mount *mount)
 
 enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct error *error)
 {
+    static const char alone[] = "give the data directory a file system of its own";
     char *folder = realpath(data, NULL);
     char path[DISK_PATH_BYTES], other[DISK_PATH_BYTES + 260] = "", why[400];
     struct stat about;
@@ -295,42 +296,43 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
     }
     if (path[0] != '/' || stat(path, &about) != 0 || !shares_mounts(server)) {
         return refuse(error, path,
-                      "is not visible to append, which needs the same mounts as the server");
+                      "is not visible to append, which needs the same mounts as the server",
+                      "run append where the server runs");
     }
     if (disk_find_mount(about.st_dev, &mount) != 1 || has_mounts_below(mount.folder)) {
-        return refuse(error, path, "is on a file system with several mounts");
+        return refuse(error, path, "is on a file system with several mounts", "unmount the others");
     }
     if (strcmp(mount.type, "ext4") != 0 && strcmp(mount.type, "xfs") != 0) {
-        return refuse(error, path, "is not on ext4 or XFS");
+        return refuse(error, path, "is not on ext4 or XFS", alone);
     }
     struct stat source;
     if (stat(mount.source, &source) != 0 || !S_ISBLK(source.st_mode) ||
         source.st_rdev != about.st_dev) {
-        return refuse(error, path, "is on a device that /dev does not have");
+        return refuse(error, path, "is on a device that /dev does not have", alone);
     }
     const size_t length = strlen(mount.folder);
     if (strcmp(mount.folder, "/") == 0 || strchr(mount.folder, '\\') != NULL ||
         strncmp(path, mount.folder, length) != 0) {
-        return refuse(error, path, "is on the root file system");
+        return refuse(error, path, "is on the root file system", alone);
     }
     if (has_other_files(mount.folder, path, other, sizeof other)) {
         snprintf(why, sizeof why, "is not alone on its file system (%.300s)", other);
-        return refuse(error, path, why);
+        return refuse(error, path, why, alone);
     }
     if (has_links_out(path, about.st_dev, other, sizeof other)) {
         snprintf(why, sizeof why, "has a part on another file system (%.300s)", other);
-        return refuse(error, path, why);
+        return refuse(error, path, why, alone);
     }
     const pid_t user = find_other_user(about.st_dev, server);
     if (user > 0) {
         snprintf(why, sizeof why, "is on a file system that process %d uses", (int)user);
-        return refuse(error, path, why);
+        return refuse(error, path, why, "end that process");
     }
     const pid_t keeper = await_keeper(about.st_dev, &mount);
     if (keeper > 0) {
         snprintf(why, sizeof why, "is also mounted in the mount namespace of process %d",
                  (int)keeper);
-        return refuse(error, path, why);
+        return refuse(error, path, why, "unmount it there or end that process");
     }
     disk->is_theirs = true;
     disk->mount = mount;

@@ -96,9 +96,9 @@ class Alone(certify.Harm, certify.Power):
         cls.addClassCleanup(cls.server.stop)
         cls.server.restart()
 
-    def refuse(self, pattern):
+    def refuse(self, pattern, advice="give the data directory a file system of its own"):
         ended, _ = self.break_it("--data-directory", self.data, code=2, faults="power:1")
-        self.assertRegex(ended.reason, f"--faults power: {self.data} {pattern}: give the data directory a file system")
+        self.assertRegex(ended.reason, f"--faults power: {self.data} {pattern}: {advice}, or leave power out")
         self.assertEqual(self.sql("select 1 from pg_tables where tablename like 'append_certify%'"), "")
 
     def mount_namespace(self, propagation):
@@ -119,7 +119,8 @@ class Alone(certify.Harm, certify.Power):
     def test_another_mount_namespace(self):
         """A copy of the mount would keep the file system without power after the fault."""
         process = self.mount_namespace("private")
-        self.refuse(f"is also mounted in the mount namespace of process {process.pid}")
+        self.refuse(f"is also mounted in the mount namespace of process {process.pid}",
+                    "unmount it there or end that process")
 
     def test_a_folder_that_the_server_does_not_say(self):
         ended, _ = self.break_it(code=2, faults="power:1")
@@ -127,7 +128,7 @@ class Alone(certify.Harm, certify.Power):
 
     def test_a_file_that_another_process_has_open(self):
         with open(self.data / "PG_VERSION", encoding="ascii"):
-            self.refuse(f"is on a file system that process {os.getpid()} uses")
+            self.refuse(f"is on a file system that process {os.getpid()} uses", "end that process")
 
     def test_a_link_to_another_file_system(self):
         link = self.data / "elsewhere"
