@@ -144,8 +144,9 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         search = self.check_search(out, self.end_ranks(process, 0),
                                    more=("ranks.csv", "ranks_samples.csv"))
         self.assertEqual((search.search["held"], search.search["end"]), (10, "bound"))
-        self.assertEqual([level["sessions"] for level in search.levels
-                          if level["outcome"] == "failed"], [10], search.levels)
+        # where a session of the killed server lives a moment longer, the next level begins, and fails
+        self.assertEqual(next(level["sessions"] for level in search.levels
+                              if level["outcome"] == "failed"), 10, search.levels)
         self.assertEqual(search.sessions["dropped"], 10)
         self.assertEqual(search.verification["lost"], 0)
 
