@@ -21,7 +21,8 @@
 
 #define MAKE_NS (120 * MONO_NS_PER_S)
 #define SHUT_NS (60 * MONO_NS_PER_S)
-#define KILL_NS (30 * MONO_NS_PER_S)
+#define KILL_NS (120 * MONO_NS_PER_S) /* thousands of processes take a while */
+#define KILL_AGAIN_NS (100 * MONO_NS_PER_MS)
 #define STEP_NS (2 * MONO_NS_PER_MS)
 
 enum {
@@ -127,14 +128,18 @@ static void signal_all(const struct self *self, int number)
 
 static struct answer kill_all(struct self *self)
 {
-    const int64_t until_ns = mono_now_ns() + KILL_NS;
-    signal_all(self, SIGKILL);
+    const int64_t begin_ns = mono_now_ns();
+    int64_t again_ns = begin_ns;
     while (reap(self)) {
-        if (mono_now_ns() > until_ns) {
+        const int64_t now_ns = mono_now_ns();
+        if (now_ns > begin_ns + KILL_NS) {
             return answer(STATUS_FATAL, 0, "processes of the server do not end after SIGKILL");
         }
+        if (now_ns >= again_ns) { /* also those that were forked meanwhile */
+            signal_all(self, SIGKILL);
+            again_ns = now_ns + KILL_AGAIN_NS;
+        }
         mono_sleep(STEP_NS);
-        signal_all(self, SIGKILL); /* also those that were forked meanwhile */
     }
     return answer(STATUS_OK, 0, "");
 }
