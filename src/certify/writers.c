@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "base/ask.h"
@@ -136,6 +137,17 @@ static enum status take_turn(struct writer *writer, struct error *error)
     return status;
 }
 
+/* Waits before the session connects again. All sessions together connect about 1,000 times a
+ * second, which leaves a server that has just started time for other work. */
+static void wait_to_connect(const struct writer *writer)
+{
+    const int64_t pause_ns = MAX(PAUSE_NS, writer->of->account->sessions * MONO_NS_PER_MS);
+    const int64_t until_ns = mono_now_ns() + pause_ns;
+    while (!is_over(writer) && mono_now_ns() < until_ns) {
+        mono_sleep(MAX(PAUSE_NS, pause_ns / 10));
+    }
+}
+
 static void *write_all(void *argument)
 {
     struct writer *writer = argument;
@@ -152,7 +164,7 @@ static void *write_all(void *argument)
             break;
         }
         if (is_new && status != STATUS_OK) {
-            mono_sleep(PAUSE_NS);
+            wait_to_connect(writer);
         }
     }
     line_close(&writer->line, &writer->conn);
