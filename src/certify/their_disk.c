@@ -176,19 +176,19 @@ static bool has_links_out(const char *data, dev_t device, char *other, size_t si
 }
 
 /* Returns whether a process has its folder, root, program or an open file on a device. */
-static bool uses(const char *pid, dev_t device)
+static bool uses(pid_t pid, dev_t device)
 {
     static const char *const links[] = {"cwd", "root", "exe"};
     char path[600];
     bool is = false;
     for (size_t i = 0; i < sizeof links / sizeof *links && !is; i++) {
-        snprintf(path, sizeof path, "/proc/%.20s/%s", pid, links[i]);
+        snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, links[i]);
         is = is_on(path, device);
     }
-    snprintf(path, sizeof path, "/proc/%.20s/fd", pid);
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
     DIR *folder = opendir(path);
     for (const struct dirent *entry; folder != NULL && !is && (entry = readdir(folder)) != NULL;) {
-        snprintf(path, sizeof path, "/proc/%.20s/fd/%.255s", pid, entry->d_name);
+        snprintf(path, sizeof path, "/proc/%d/fd/%.255s", (int)pid, entry->d_name);
         is = entry->d_name[0] != '.' && is_on(path, device);
     }
     if (folder != NULL) {
@@ -197,20 +197,78 @@ static bool uses(const char *pid, dev_t device)
     return is;
 }
 
-/* Returns a process that uses the device and does not belong to the server, or 0. */
-static pid_t find_other_user(dev_t device, pid_t server)
+/* What is looked for among the processes. */
+struct look {
+    dev_t device;                /* of the file system whose power is to be cut */
+    pid_t server;                /* the server's first process */
+    struct disk_mount mount;     /* where it is mounted */
+    struct disk_mount parent;    /* the mount that it is mounted below */
+    char other[DISK_PATH_BYTES]; /* a file that was found */
+};
+
+/* Returns a process of which `fits` is true, or 0. */
+static pid_t find_process(bool (*fits)(pid_t pid, struct look *look), struct look *look)
 {
     DIR *folder = opendir("/proc");
     pid_t found = 0;
     for (const struct dirent *entry;
          folder != NULL && found == 0 && (entry = readdir(folder)) != NULL;) {
         const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        found = pid > 0 && uses(entry->d_name, device) && !processes_is_of(pid, server) ? pid : 0;
+        found = pid > 0 && fits(pid, look) ? pid : 0;
     }
     if (folder != NULL) {
         closedir(folder);
     }
     return found;
+}
+
+/* Returns whether a process that does not belong to the server uses the device. */
+static bool is_other_user(pid_t pid, struct look *look)
+{
+    return uses(pid, look->device) && !processes_is_of(pid, look->server);
+}
+
+/* Returns whether a descriptor is open for writing at any place of the file. */
+static bool is_writable(pid_t pid, const char *descriptor)
+{
+    char path[80], line[80] = "";
+    unsigned long flags = 0;
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/%.20s", (int)pid, descriptor);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        flags = strncmp(line, "flags:", 6) == 0 ? strtoul(line + 6, NULL, 8) : flags;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return (flags & O_ACCMODE) != O_RDONLY && (flags & O_APPEND) == 0;
+}
+
+/* Looks for a file of another file system that a process of the server writes, and that would keep
+ * its power: a log or a table. Ignores the standard files and those with O_APPEND, to which servers
+ * write messages, and files without a name. */
+static bool writes_elsewhere(pid_t pid, struct look *look)
+{
+    char path[300];
+    bool writes = false;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *folder = processes_is_of(pid, look->server) ? opendir(path) : NULL;
+    for (const struct dirent *entry;
+         folder != NULL && !writes && (entry = readdir(folder)) != NULL;) {
+        struct stat about;
+        snprintf(path, sizeof path, "/proc/%d/fd/%.255s", (int)pid, entry->d_name);
+        writes = strtol(entry->d_name, NULL, 10) > STDERR_FILENO && stat(path, &about) == 0 &&
+                 S_ISREG(about.st_mode) && about.st_nlink > 0 && about.st_dev != look->device &&
+                 is_writable(pid, entry->d_name);
+        if (writes) {
+            const ssize_t length = readlink(path, look->other, sizeof look->other - 1);
+            look->other[length > 0 ? length : 0] = '\0';
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return writes;
 }
 
 /* Returns whether a process sees the same mounts as this process. */
@@ -222,11 +280,12 @@ static bool shares_mounts(pid_t pid)
            readlink(path, theirs, sizeof theirs - 1) > 0 && strcmp(ours, theirs) == 0;
 }
 
-/* Looks in the mount namespace of a process for a mount of the device that stays when the device is
- * unmounted below `parent` here. The kernel also unmounts it below the parent's peers and slaves.
- */
-static bool keeps_mounted(pid_t pid, dev_t device, const struct disk_mount *parent)
+/* Looks in another mount namespace for a mount of the device that stays when the device is
+ * unmounted below look->parent here. The kernel also unmounts it below the parent's peers and
+ * slaves. */
+static bool keeps_mounted(pid_t pid, struct look *look)
 {
+    const struct disk_mount *parent = &look->parent;
     char path[40];
     snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)pid);
     FILE *mounts = fopen(path, "re");
@@ -234,7 +293,7 @@ static bool keeps_mounted(pid_t pid, dev_t device, const struct disk_mount *pare
     dev_t number;
     bool keeps = false;
     while (next_mount(mounts, &number, &other)) {
-        if (number == device && !keeps) {
+        if (number == look->device && other.id != look->mount.id && !keeps) {
             const struct disk_mount above = find_parent(path, &other);
             keeps = parent->peers == 0 ||
                     (above.peers != parent->peers && above.master != parent->peers);
@@ -243,31 +302,14 @@ static bool keeps_mounted(pid_t pid, dev_t device, const struct disk_mount *pare
     return keeps;
 }
 
-/* Returns a process in another mount namespace that would keep the file system mounted, or 0. */
-static pid_t find_keeper(dev_t device, const struct disk_mount *mount)
-{
-    const struct disk_mount parent = find_parent("/proc/self/mountinfo", mount);
-    DIR *folder = opendir("/proc");
-    pid_t found = 0;
-    for (const struct dirent *entry;
-         folder != NULL && found == 0 && (entry = readdir(folder)) != NULL;) {
-        const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        found = pid > 0 && !shares_mounts(pid) && keeps_mounted(pid, device, &parent) ? pid : 0;
-    }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-    return found;
-}
-
 /* Looks for a process in another mount namespace that keeps the file system mounted. Looks again
  * for a while, because a program that starts in a new namespace soon drops its copies of the
  * mounts. */
-static pid_t await_keeper(dev_t device, const struct disk_mount *mount)
+static pid_t await_keeper(struct look *look)
 {
     const int64_t until_ns = mono_now_ns() + COPY_NS;
     pid_t keeper;
-    while ((keeper = find_keeper(device, mount)) != 0 && mono_now_ns() < until_ns) {
+    while ((keeper = find_process(keeps_mounted, look)) != 0 && mono_now_ns() < until_ns) {
         mono_sleep(COPY_PAUSE_NS);
     }
     return keeper;
@@ -323,12 +365,20 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
         snprintf(why, sizeof why, "has a part on another file system (%.300s)", other);
         return refuse(error, path, why, alone);
     }
-    const pid_t user = find_other_user(about.st_dev, server);
+    struct look look = {.device = about.st_dev,
+                        .server = server,
+                        .mount = mount,
+                        .parent = find_parent("/proc/self/mountinfo", &mount)};
+    if (find_process(writes_elsewhere, &look) > 0) {
+        snprintf(why, sizeof why, "is not all that the server writes (%.300s)", look.other);
+        return refuse(error, path, why, "move that file to the same file system");
+    }
+    const pid_t user = find_process(is_other_user, &look);
     if (user > 0) {
         snprintf(why, sizeof why, "is on a file system that process %d uses", (int)user);
         return refuse(error, path, why, "end that process");
     }
-    const pid_t keeper = await_keeper(about.st_dev, &mount);
+    const pid_t keeper = await_keeper(&look);
     if (keeper > 0) {
         snprintf(why, sizeof why, "is also mounted in the mount namespace of process %d",
                  (int)keeper);

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import threading
 import time
 
 import certify
@@ -129,6 +130,22 @@ class Alone(certify.Harm, certify.Power):
     def test_a_file_that_another_process_has_open(self):
         with open(self.data / "PG_VERSION", encoding="ascii"):
             self.refuse(f"is on a file system that process {os.getpid()} uses", "end that process")
+
+    def test_a_file_elsewhere(self):
+        """A file of another file system that a process of the server writes would keep its power. Messages
+        may be anywhere."""
+        messages, log, lasts = (self.folder / name for name in ("messages", "log", "lasts"))
+        for file in messages, log, lasts:
+            file.touch()
+            file.chmod(0o666)
+        program = (f"exec 5>>{messages} 6>{log}; echo open >&6;"
+                   f" while [ -e {lasts} ]; do sleep 0.1; done")
+        client = threading.Thread(target=self.sql, args=[f"copy (select 1) to program '{program}'"])
+        client.start()
+        self.addCleanup(client.join)
+        self.addCleanup(lasts.unlink)
+        harness.wait_until(log.read_text, "the file to be open")
+        self.refuse(rf"is not all that the server writes \({log}\)", "move that file to the same file system")
 
     def test_a_link_to_another_file_system(self):
         link = self.data / "elsewhere"
