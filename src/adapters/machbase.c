@@ -949,9 +949,8 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     enum status status = STATUS_OK;
     if (!machbase_write_values(&sql, statement->sql, parameters)) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "the numbers of ? and values differ, or a value is bytes, which Machbase's SQL "
-                  "cannot write: "
-                  "\"%.100s\"",
+                  "the statement has more or fewer ? than values, or one of the values is bytes, "
+                  "which Machbase's SQL cannot write: \"%.100s\"",
                   statement->sql);
         status = STATUS_FATAL;
     } else if (buffer_failed(&sql)) {

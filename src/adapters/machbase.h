@@ -101,8 +101,8 @@ void machbase_encode_null(const struct column *column, union machbase_value *val
 bool machbase_encode(const struct column *column, union column_values values, size_t row,
                      union machbase_value *value);
 
-/* Writes `sql`, replacing each ? by a value of a one-row batch. Returns false if the numbers of ?
- * and values differ, or if a value's type cannot be written. */
+/* Writes `sql`, replacing each ? by a value of a one-row batch. Returns false if `sql` has
+ * more or fewer ? than there are values, or if a value's type cannot be written. */
 bool machbase_write_values(struct buffer *text, const char *sql, const struct batch *values);
 
 /* Implements connection_info.declare_column. A log table has no key and does not number its

@@ -39,7 +39,7 @@ struct disk {
     const char *folder; /* where it is mounted */
     char device[40];    /* "/dev/loop3"; "" while it is not mounted */
     bool is_cut;        /* its power was cut, and it is not mounted again yet */
-    bool is_theirs;     /* the user's; the next member is then valid */
+    bool is_theirs;     /* the file system is the user's, and `mount` describes it */
     struct disk_mount mount;
 };
 
@@ -97,9 +97,9 @@ struct keeper_server {
                                  path; NULL: nothing to make */
     const char *const *start; /* argv of the server */
     const char *folder;       /* working directory */
-    uid_t user;               /* both run as this user; 0: as this program's */
+    uid_t user;               /* both commands run as this user; 0: as this program's */
     gid_t group;
-    int log;         /* descriptor for their output */
+    int log;         /* descriptor for the output of both commands */
     int shut_signal; /* the signal for a clean shutdown */
 };
 

@@ -435,7 +435,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     }
     sweep->is_stopped = code != EXIT_CODE_OK || interrupt_requested();
     record_outcome(sweep, index, &end);
-    /* a run that could not begin because the disk is full stays to be done, and the sweep ends */
+    /* a full disk kept the run from beginning: leave the run for --resume, and end the sweep */
     struct statvfs disk;
     sweep_path(sweep, run, "/run.json", path);
     if (run->state == SAVED_FAILED && run->exit_code == EXIT_CODE_CLIENT_LIMIT &&

@@ -117,8 +117,8 @@ bool bound_percentile(const struct bound *bound, struct figure_point *point)
     return find_percentile(name, point) != NULL;
 }
 
-/* Turns "waits.append.log" into "append.waits_log". The operation may be a statement's name, also
- * after "statement.". */
+/* Turns "waits.append.log" into "append.waits_log". The operation may be the name of a
+ * statement, with or without "statement." before it. */
 static void name_wait(char name[BOUND_NAME_BYTES])
 {
     static const char prefix[] = "waits.", kind[] = "statement.";

@@ -109,8 +109,9 @@ struct session {
     const struct table *measured_table; /* the table that row_bytes is about */
     double row_bytes;
     unsigned host;   /* with several hosts: the current host */
-    bool is_settled; /* the place has been connected to a host */
-    bool has_moved;  /* the place has moved to another host: its rows may be at several hosts */
+    bool is_settled; /* a session at this place has connected */
+    bool has_moved;  /* later a session at this place tried another host: its rows may be at several
+                        hosts */
     struct adapter_conn *conn;    /* owned; NULL = not connected */
     struct line line;             /* the same connection, for the main thread to cut */
     struct prepared_set prepared; /* statements that are prepared on `conn` */

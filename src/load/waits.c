@@ -599,8 +599,8 @@ static void free_watch(struct wait_watch *watch)
     free(watch);
 }
 
-/* Waits until the first polls have succeeded or failed. Cuts the line after BEGIN_S, or when the
- * user interrupts the run. */
+/* Waits until the first polls have succeeded or failed. Cuts the connection of the polls after
+ * BEGIN_S, or when the user interrupts the run. */
 static enum status wait_for_begin(struct wait_watch *watch, struct error *error)
 {
     const int64_t limit_ns = mono_now_ns() + BEGIN_S * MONO_NS_PER_S;

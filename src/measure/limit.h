@@ -35,7 +35,7 @@ enum limit_id {
     LIMIT_ADDRESS_SPACE, /* RLIMIT_AS */
     LIMIT_COMMIT,        /* vm.overcommit_memory = 2 */
     LIMIT_MEMORY,        /* free memory of the machine */
-    LIMIT_PORTS,         /* ephemeral ports towards one address */
+    LIMIT_PORTS,         /* ephemeral ports for connections to one address */
     LIMIT_SESSIONS,      /* a setting of the database: max_connections and the like */
     LIMIT_BACKLOG,       /* findings only: connections that wait to be accepted */
     LIMIT_GONE,          /* findings only: the server's process ended or was killed for memory */

@@ -146,7 +146,8 @@ struct wait_row {
     unsigned polls;
 };
 
-/* Passes a row for each operation and wait since the previous call to `take`. */
+/* Calls `take` with a row for each operation and each of its waits since the previous call of this
+ * function. */
 void waits_take_interval(struct waits *waits, int64_t start_ns, int64_t end_ns,
                          void (*take)(void *context, const struct wait_row *row), void *context);
 

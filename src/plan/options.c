@@ -620,9 +620,8 @@ const struct option_entry option_table[] = {
     {CERTIFY, "server", "postgresql|mariadb|sqlite", "make, break and remove a server of append's",
      TEXT(certify.server), .key = "server", .group = "The certificate",
      .details = "Takes the place of TARGET. The server runs below `$TMPDIR` or `/tmp`, as another "
-                "user, and needs "
-                "its package. With faults of power it is on a disk image of 3 GiB in the folder of "
-                "the run, which needs root."},
+                "user, and needs its package. If `--faults` has `power`, the server's files are on "
+                "a disk image of 3 GiB in the folder of the run, which needs root."},
     {CERTIFY, "server-option", "NAME=VALUE", "setting of that server", TEXTS(certify.options),
      .key = "server_option",
      .details =

@@ -212,7 +212,7 @@ struct plan {
     char *const *folders;     /* operands of report and compare; point into argv */
     size_t folder_count;
 
-    const char *target_given;   /* operand TARGET: port, place or URL; NULL = not given */
+    const char *target_given;   /* operand TARGET: port, HOST:PORT or URL; NULL = not given */
     const char *adapter_name;   /* --adapter; NULL = the target determines it */
     const char *adapter_folder; /* folder of adapters that are not built in; NULL = the default */
     const struct adapter *adapter;

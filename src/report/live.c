@@ -302,7 +302,7 @@ static bool is_inner_byte(char byte)
     return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-/* Returns the number of UTF-16 units of a text, which is how a script counts. */
+/* Returns the length of a text in UTF-16 units, as JavaScript counts it. */
 static json_int_t count_units(const char *text, size_t bytes)
 {
     json_int_t units = 0;

@@ -426,7 +426,6 @@ static void add_checks(struct buffer *html, const struct saved_run *run)
     }
 }
 
-/* Adds the table of an I/O trace: the time of reads, writes and fsyncs in each layer. */
 /* Adds the parts of an average commit: as a bar, and as a table. */
 static void add_commit(struct buffer *html, const struct saved_run *run)
 {

@@ -92,10 +92,10 @@ enum keys_kind {
     KEYS_EXPONENTIAL,
     KEYS_SPECIAL,   /* t = n - 1; u < 1/4: a + t × mean of 12 u; else, with the same u,
                        a + t/2 - t/200 + u (t/100 + 1) (sysbench 1.0.20) */
-    KEYS_ZIPFIAN,   /* key a + k - 1 has a share of k^-theta; exact; theta = 0.8 */
+    KEYS_ZIPFIAN,   /* P(a + k - 1) is proportional to k^-theta; exact; theta = 0.8 */
     KEYS_SCRAMBLED, /* zipfian, then a bijection spreads the keys over the range */
-    /* a share of hot_share draws uniformly from the first hot_set × n keys, the rest from the
-     * others */
+    /* hot_share of the draws are uniform over the first hot_set × n keys, the other draws are
+     * uniform over the other keys */
     KEYS_HOTSPOT,
     KEYS_LATEST,       /* b - (zipfian over 0 … n-1); theta = 0.99 */
     KEYS_YCSB_ZIPFIAN, /* YCSB's ScrambledZipfianGenerator; theta = 0.99 */

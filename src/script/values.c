@@ -142,8 +142,7 @@ static int push_generator(lua_State *lua, struct draw *draw, const struct error 
 {
     struct script_state *state = state_of(lua);
     DEMAND(lua, draw != NULL, "%s", error->text);
-    /* if memory for the object is out, `draw` leaks: the state cannot be used any more in any case
-     */
+    /* when memory runs out here, `draw` leaks, but the Lua state is useless then anyway */
     object_push(lua, OBJECT_DRAW, 0)->draw = draw;
     DEMAND(lua, value_reserve_room(state, draw_room(draw)), "not enough memory");
     return 1;
