@@ -58,8 +58,9 @@ unsigned disk_find_mount(dev_t device, struct disk_mount *found);
 
 /* Takes the file system of the user's server as the disk whose power is cut, if it is ext4 or XFS,
  * holds nothing but `data`, the server's data directory, no process but `server` and its
- * descendants uses it, and no other mount namespace keeps it mounted. Else refuses, with the reason
- * in *error, and touches nothing. Such a disk is not removed by disk_destroy. */
+ * descendants uses it, the server writes no file elsewhere, and no other mount namespace keeps it
+ * mounted. Else refuses, with the reason in *error, and touches nothing. Such a disk is not removed
+ * by disk_destroy. */
 enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct error *error);
 
 /* Cuts the power. The file system then refuses all access. */
