@@ -234,20 +234,27 @@ static void check_note(const struct server_process *process, const char *expecte
     }
 }
 
+/* Checks that the reading has the memory of the server and of its children from `first` on. */
+static void check_memory(const struct server *server, size_t first,
+                         const struct server_reading *reading)
+{
+    int64_t expected = pss_bytes_of(server->pid);
+    for (size_t i = first; i < CHILDREN; i++) {
+        expected += pss_bytes_of(server->children[i]);
+    }
+    assert_true(reading->memory_bytes > expected - expected / 20);
+    assert_true(reading->memory_bytes < expected + expected / 20);
+}
+
 static void check_tree(const struct server *server, const struct server_selector *selector)
 {
     struct server_process *process = look(selector);
     struct server_reading reading;
     server_process_read(process, INTERVAL_NS, &reading);
-    int64_t expected = pss_bytes_of(server->pid);
-    for (size_t i = 0; i < CHILDREN; i++) {
-        expected += pss_bytes_of(server->children[i]);
-    }
     assert_int_equal(reading.processes, CHILDREN + 1);
     assert_true(reading.threads >= CHILDREN + 1); /* sanitizers add threads */
     assert_true(reading.cpu_ns >= 0);
-    assert_true(reading.memory_bytes > expected - expected / 20);
-    assert_true(reading.memory_bytes < expected + expected / 20);
+    check_memory(server, 0, &reading);
     assert_true(reading.memory_bytes >= SHARED_BYTES + CHILDREN * PRIVATE_BYTES);
     struct resource_summary description;
     server_process_describe(process, &description);
@@ -324,6 +331,41 @@ TEST_BETWEEN(cpu_time_of_server_and_children_is_counted, set_up, tear_down)
         assert_true(after.cpu_ns >= before.cpu_ns);
         assert_true(after.cpu_ns - before.cpu_ns < BURN_NS / 2);
         assert_int_equal(after.processes, CHILDREN);
+    }
+    server_process_destroy(process);
+}
+
+static bool is_zombie(pid_t pid)
+{
+    char path[64];
+    char line[256] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    fclose(file);
+    const char *name_end = strrchr(line, ')');
+    return name_end != NULL && name_end[2] == 'Z';
+}
+
+/* A child that has ended has no memory, before and after its parent has waited for it. */
+TEST_BETWEEN(a_child_that_has_ended_has_no_memory, set_up, tear_down)
+{
+    const struct server *server = *state;
+    struct server_process *process = look(&(struct server_selector){.pid = server->pid});
+    struct server_reading reading;
+    server_process_read(process, INTERVAL_NS, &reading);
+    check_memory(server, 0, &reading);
+    kill(server->children[0], SIGKILL);
+    while (!is_zombie(server->children[0])) {
+        usleep(1000);
+    }
+    server_process_read(process, INTERVAL_NS, &reading);
+    check_memory(server, 1, &reading);
+    command(server, 'k');
+    for (unsigned i = 0; i < 4; i++) {
+        server_process_read(process, INTERVAL_NS, &reading);
+        check_memory(server, 1, &reading);
     }
     server_process_destroy(process);
 }
