@@ -172,6 +172,19 @@ class Wrong(workload_faults.Case):
                                  "--transactions", 9)
         self.assertEqual(run.json["transactions"]["rolled_back"], 9)
 
+    def test_a_failed_transaction_is_undone(self):
+        """Its rows are gone: they are neither added nor in doubt."""
+        script = self.script('local log = dataset("log", 0, {{"a", "int32"}})\n'
+                             'local put = statement("put", "INSERT INTO log VALUES (?)", {"int32"}, {adds_to = log})\n'
+                             'local get = statement("get", "SELECT abs(?)", {"int64"})\n'
+                             'transaction("x", function() put:run(1) get:run(math.mininteger) end)\n')
+        ended, run = self.run_script(1, self.url(), script, "--transactions", 5, code=1)
+        self.assertRegex(ended.reason, "5 of 5 transactions failed: integer overflow")
+        table, = run.json["datasets"]
+        self.assertEqual((table["rows_after"], table["added"], table["added_in_doubt"], table["surplus"]), (0, 0, 0, 0))
+        counts = {entry["name"]: entry for entry in run.json["operations"]}
+        self.assertEqual((counts["put"]["answered"], counts["get"]["refused"], counts["get"]["unanswered"]), (5, 5, 0))
+
     def test_an_endless_loop_ends_with_the_run(self):
         for body in ("while true do end", "while true do pcall(get.run, get, 1) end",
                      "while true do pcall(error) end", 'while true do ("x"):rep(1000) end',
