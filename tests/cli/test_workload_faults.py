@@ -211,6 +211,19 @@ class Wrong(workload_faults.Case):
         self.assertTrue(any(re.search(r"script\.lua:\d+: this code was still running", cause["text"])
                             for cause in run.causes), run.causes)
 
+    def test_ctrl_c_before_the_sessions_are_ready(self):
+        """Sessions that were still in on_session have not started; the server refused none of them."""
+        script = self.script(TABLE + GET + "on_session(function() get:run(1) think(600) end)\n"
+                             'transaction("x", function() get:run(1) end)\n')
+        out = self.out()
+        process = self.start(2, self.url(), "--workload", script, "--transactions", 2, "--out", out)
+        self.wait_for_interval(process, out, lambda row: True, "an interval")
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+        run = self.check_run(out, 130)
+        self.assertEqual((run.sessions["not_started"], run.sessions["refused"]), (2, 0))
+        self.assertEqual(run.causes, [])
+
     def test_the_line_that_does_not_return(self):
         for body in ("while true do pcall(function() while true do end end) end", "while true do end",
                      self.ENDLESS_PATTERN, 'local s = ("a"):rep(3e6) while true do utf8.len(s) end',
