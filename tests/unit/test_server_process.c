@@ -376,12 +376,14 @@ TEST_BETWEEN(a_server_that_ends_becomes_unknown, set_up, tear_down)
     struct server_process *process = look(&(struct server_selector){.pid = server->pid});
     struct server_reading reading;
     server_process_read(process, INTERVAL_NS, &reading);
+    assert_true(reading.has_io);
     kill(server->pid, SIGKILL);
     waitpid(server->pid, NULL, 0);
     for (unsigned i = 0; i < 2; i++) {
         server_process_read(process, INTERVAL_NS, &reading);
         assert_true(reading.cpu_ns < 0);
         assert_true(reading.memory_bytes < 0);
+        assert_false(reading.has_io);
         assert_int_equal(reading.processes, 0);
     }
     check_note(process, "ended");
