@@ -134,6 +134,7 @@ class Wrong(workload_faults.Case):
         self.assertRegex(ended.reason, pattern)
         run = self.check_run(out, 2)
         self.assertEqual(run.json["transactions"]["committed"], 0)
+        self.assertEqual((run.json["counters"]["connections_lost"], run.sessions["dropped"]), (0, 0))
 
     def test_mistakes_in_a_function(self):
         for body, pattern in (
