@@ -545,6 +545,35 @@ TEST_BETWEEN(a_cgroup_is_read_with_those_below, set_up, tear_down)
     rmdir(folder);
 }
 
+/* The oldest process gives the cgroup its number and name. */
+TEST_BETWEEN(a_cgroup_is_named_after_its_oldest_process, set_up, tear_down)
+{
+    const struct server *server = *state;
+    char folder[] = "/tmp/append-cgroup-XXXXXX";
+    char pids[64];
+    usleep(50000); /* processes of the same tick are equally old */
+    const pid_t young = fork_child();
+    assert_true(young > 0);
+    assert_non_null(mkdtemp(folder));
+    snprintf(pids, sizeof(pids), "%d\n%d\n", (int)young, (int)server->pid);
+    write_file(folder, "cgroup.procs", pids);
+    write_file(folder, "memory.stat", "anon 1000\nfile 5\nshmem 200\n");
+    struct server_process *process = look(&(struct server_selector){.cgroup = folder});
+    struct server_reading reading;
+    struct resource_summary description;
+    server_process_read(process, INTERVAL_NS, &reading);
+    server_process_describe(process, &description);
+    assert_int_equal(reading.processes, 2);
+    assert_int_equal(description.server_pid, server->pid);
+    assert_string_equal(description.server_name, "a (server)");
+    server_process_destroy(process);
+    assert_int_equal(kill(young, SIGKILL), 0);
+    assert_int_equal(waitpid(young, NULL, 0), young);
+    remove_file(folder, "memory.stat");
+    remove_file(folder, "cgroup.procs");
+    rmdir(folder);
+}
+
 /* A restarted container has a new cgroup of the same name, whose counts begin at 0. */
 TEST_BETWEEN(a_cgroup_that_is_made_again, set_up, tear_down)
 {
