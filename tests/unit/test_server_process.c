@@ -63,16 +63,18 @@ static void burn_cpu(void)
     }
 }
 
-static void touch(size_t bytes, int flags)
+static void *touch(size_t bytes, int flags)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0);
     if (memory == MAP_FAILED) {
         _exit(1);
     }
     memset(memory, 7, bytes);
+    return memory;
 }
 
-static pid_t fork_child(void)
+/* Starts a child that also uses the server's shared memory, if that is not NULL. */
+static pid_t fork_child(void *shared)
 {
     int ready[2];
     if (pipe(ready) != 0) {
@@ -82,6 +84,9 @@ static pid_t fork_child(void)
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         touch(PRIVATE_BYTES, MAP_PRIVATE);
+        if (shared != NULL) {
+            memset(shared, 8, SHARED_BYTES);
+        }
         (void)!write(ready[1], "r", 1);
         for (;;) {
             pause();
@@ -135,10 +140,10 @@ static void serve(const char *name, uint16_t port, int commands, int answers)
         prctl(PR_SET_NAME, name);
     }
     listen_on(&greeting.port);
-    touch(SHARED_BYTES, MAP_SHARED);
+    void *const shared = touch(SHARED_BYTES, MAP_SHARED);
     touch(PRIVATE_BYTES, MAP_PRIVATE);
     for (size_t i = 0; i < CHILDREN; i++) {
-        greeting.children[i] = fork_child();
+        greeting.children[i] = fork_child(shared);
     }
     (void)!write(answers, &greeting, sizeof(greeting));
     char command;
@@ -306,6 +311,50 @@ TEST_BETWEEN(a_pid_leads_to_the_tree, set_up, tear_down)
 {
     const struct server *server = *state;
     check_tree(server, &(struct server_selector){.pid = server->pid, .is_remote = true});
+}
+
+/* Adds the private part of a process's resident memory to *private, and raises *shared to the
+ * shared part. */
+static void add_resident(pid_t pid, int64_t *private, int64_t *shared)
+{
+    const int64_t page = sysconf(_SC_PAGESIZE);
+    char path[64];
+    long long size, resident, common;
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lld %lld %lld", &size, &resident, &common), 3);
+    fclose(file);
+    *private += (resident - common) * page;
+    *shared = common * page > *shared ? common * page : *shared;
+}
+
+/* Without privileges the PSS of another user's processes is unreadable. */
+TEST_BETWEEN(resident_memory_replaces_pss, set_up, tear_down)
+{
+    const struct server *server = *state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    int64_t private = 0, shared = 0;
+    struct server_reading reading;
+    struct resource_summary description;
+    assert_int_equal(seteuid(65534), 0);
+    struct server_process *process = look(&(struct server_selector){.pid = server->pid});
+    server_process_read(process, INTERVAL_NS, &reading);
+    assert_int_equal(seteuid(0), 0);
+    add_resident(server->pid, &private, &shared);
+    for (size_t i = 0; i < CHILDREN; i++) {
+        add_resident(server->children[i], &private, &shared);
+    }
+    const int64_t expected = private + shared;
+    assert_true(shared >= SHARED_BYTES && private >= (CHILDREN + 1) * PRIVATE_BYTES);
+    assert_true(reading.memory_bytes > expected - expected / 20);
+    assert_true(reading.memory_bytes < expected + expected / 20);
+    server_process_describe(process, &description);
+    assert_int_equal(description.memory_source, MEMORY_RSS);
+    assert_true(description.server_note[0] != '\0');
+    server_process_destroy(process);
 }
 
 TEST_BETWEEN(cpu_time_of_server_and_children_is_counted, set_up, tear_down)
@@ -552,7 +601,7 @@ TEST_BETWEEN(a_cgroup_is_named_after_its_oldest_process, set_up, tear_down)
     char folder[] = "/tmp/append-cgroup-XXXXXX";
     char pids[64];
     usleep(50000); /* processes of the same tick are equally old */
-    const pid_t young = fork_child();
+    const pid_t young = fork_child(NULL);
     assert_true(young > 0);
     assert_non_null(mkdtemp(folder));
     snprintf(pids, sizeof(pids), "%d\n%d\n", (int)young, (int)server->pid);
