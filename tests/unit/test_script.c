@@ -162,6 +162,18 @@ TEST(test_memory_limit)
     assert_string_equal(error.text, expected);
 }
 
+/* A parameter that is not set has the very value that the script gives, which its text, with fewer
+ * digits, may not be. */
+TEST(test_usual_values_are_exact)
+{
+    struct script *script = load("assert(param('third', 1 / 3) == 1 / 3)\n"
+                                 "assert(param('least', math.mininteger) == math.mininteger)\n"
+                                 "assert(param('set', 1 / 3) == 0.25)\n" BODY,
+                                 "set=0.25");
+    assert_string_equal(script->params[0].value, "0.33333333333333");
+    script_destroy(script);
+}
+
 TEST(test_declarations)
 {
     struct script *script = load(
