@@ -76,6 +76,8 @@ TEST(test_mistakes)
         {"param('a', 5, '', {min = 1, max = 10})" BODY, "a=11", "must be 1 to 10, not '11'"},
         {"param('a', 5, '', {min = 1, max = 10})" BODY, "a=0", "must be 1 to 10, not '0'"},
         {"param('a', {})" BODY, NULL, "needs a default"},
+        {"dataset('t', 1, {{'a'}})" BODY, NULL,
+         "dataset 't': column 'a' has no type: write {\"a\", \"int32\", …}"},
         {"param('a', 1) param('a', 1)" BODY, NULL, "declared twice"},
         {"dataset('t', 5)" BODY, NULL, "no columns"},
         {"dataset('t', 0, {{'a', 'integer'}})" BODY, NULL, "unknown type 'integer'"},
