@@ -12,6 +12,8 @@
 # does not compile, or that leaves the file's object code with -O2 unchanged ("same code"), is not counted.
 # Mutations are applied to a copy of the tree in a temporary folder, which is removed at
 # the end, even after Ctrl-C. Database servers are not needed.
+# Start it without nice and taskset: append reports both, so goldens would differ without a mutation. To leave
+# the CPUs to other programs, start it with `chrt --idle 0`.
 # Environment: WORK (a folder for the copy, which is kept, so that the next call builds less), CC.
 # Prints a line for each mutation: "caught", "SURVIVED", "does not build", "old text not found" and
 # so on. Exit codes: 0 all were caught (of random ones 95 %), 1 too few were caught, 2 wrong usage, 130

@@ -91,6 +91,26 @@ class Embedded(harness.Case, Searching):
                          rf"Written {rows} rows, [\d.]+ [KM]iB of values, which stay; to remove them: remove ")
         self.assertEqual(search.search["removal"], f"remove {search.folder}")
 
+    def test_transactions_that_are_refused(self):
+        """SQLite refuses the statement of session 6. Each level counts its own failed transactions."""
+        script = self.folder / "refused.lua"
+        script.write_text('local get = statement("get", "SELECT abs(?)", {"int64"})\n'
+                          'transaction("work", function()\n'
+                          "    think(0.01)\n"
+                          "    get:run(session.id < 5 and 1 or math.mininteger)\n"
+                          "end)\n")
+        _, search = self.find_max(f"sqlite:{self.folder}/test.db", "--workload", script, *HOLD, "--first", 4,
+                                  "--max-sessions", 16)
+        self.assertEqual((search.search["held"], search.search["failed"]), (5, 6))
+        failed = [level for level in search.levels if level["outcome"] == "failed"]
+        self.assertGreater(len(failed), 1)
+        for level in failed:
+            self.assertEqual(level["reason"], "append_failed", level)
+            self.assertGreater(level["calls_failed"], 0, level)
+        # transactions also fail between two levels
+        self.assertLessEqual(sum(level["calls_failed"] for level in failed),
+                             search.json["counters"]["transactions_failed"])
+
     def test_json(self):
         ended, search = self.find_max("null:", *HOLD, "--max-sessions", 2, "--first", 1, "--json",
                                       "--quiet")

@@ -63,6 +63,26 @@ class Faults(harness.Case):
                 self.assertEqual(run.verification["in_doubt_arrived"], lost if is_stored else 0)
                 self.assertEqual(run.verification["lost"], 0)
 
+    def test_a_restart_before_the_count(self):
+        """With --on-drop reconnect the count after the run also waits for a server that restarts."""
+        refused = []
+
+        def fault(request):
+            if server.rows < 200 or request["kind"] != "ping" or len(refused) == 5:
+                return None
+            refused.append(request)
+            return Fault(b"", "reset")
+
+        server = self.server()
+        server.fault = fault
+        for more, code in ((("--on-drop", "reconnect"), 0), ((), 1)):
+            server.rows = 0
+            refused.clear()
+            _, run = self.run_append(2, 200, server.url, *TSV, "--read", "none", *more, code=code)
+            self.assertEqual(run.rows["acknowledged"], 200)
+            self.assertEqual(run.verification["state"], "done" if more else "failed")
+            self.assertEqual(len(refused) == 5, bool(more), refused)
+
     def test_answers_that_break_off(self):
         """The third INSERT is stored but gets a bad answer: its rows are in doubt."""
         whole = answer()

@@ -82,6 +82,14 @@ class Invariants(find_max.Searching, harness.Case):
                 self.assertRegex(ended.reason, pattern)
                 self.assertEqual(self.query("select name from sqlite_master"), [])
 
+    def test_a_query_that_changes_rows(self):
+        """append rolls back what the query of a claim does."""
+        deletes = HOLDS.replace("SELECT id FROM t WHERE id > 4",
+                                "WITH n(i) AS (SELECT 4) DELETE FROM t WHERE id IN (SELECT i FROM n) RETURNING id")
+        _, run = self.run_append(1, self.url, *self.words(deletes), "--transactions", 1, code=1)
+        self.assertEqual(self.claims(run), [("done", 1), ("done", 0)])
+        self.assertEqual(self.query("SELECT id FROM t"), [(1,), (2,), (3,), (4,)])
+
     def test_a_table_that_is_gone(self):
         """A query that is refused does not keep the others from being run."""
         ended, run = self.run_append(1, self.url, *self.words("""

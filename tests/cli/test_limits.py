@@ -1,5 +1,6 @@
 """Low limits of this program: a run stops where `check` predicts it, and names the limit."""
 
+import os
 import resource
 import time
 
@@ -65,6 +66,34 @@ class ClientTasks(Confined):
         self.assertEqual(run.json["findings"], [])
         self.assertEqual(run.table("summary.csv")[0]["first_limit"], "")
         self.assertNotRegex(ended.out, r"(?m)^Limit ")
+
+
+class ClientCpus(Confined):
+    """What keeps only this program from the CPUs is named: the least of quota, affinity and niceness."""
+
+    def bound(self, *enter):
+        _, run = self.run_append(2, 200, "null:", program=self.command(enter=enter))
+        return run.json["resources"].get("client_bound")
+
+    def test_bounds(self):
+        cpus = os.cpu_count()
+        if cpus < 2 or len(os.sched_getaffinity(0)) < cpus:
+            self.skipTest("needs two CPUs, and may use all of them")
+        niceness = os.getpriority(os.PRIO_PROCESS, 0)
+        first = self.bound()
+        if first is not None and "cgroup" in first:
+            self.skipTest("this test itself has a quota of CPU time")
+        self.assertEqual(first, f"append runs at nice {niceness}" if niceness > 0 else None)
+        nice = ("nice", "-n", "5")
+        self.assertEqual(self.bound(*nice), f"append runs at nice {min(niceness + 5, 19)}")
+        one_cpu = ("taskset", "--cpu-list", "0")
+        affinity = f"append may use 1 of {cpus} CPUs (affinity)"
+        self.assertEqual(self.bound(*one_cpu, *nice), affinity)
+        cgroup = Cgroup(self, "cpu")
+        cgroup.write("cpu.cfs_period_us", "cpu.max", 100000)
+        for quota_us, expected in ((50000, f"append's cgroup grants it 0.5 of {cpus} CPUs"), (150000, affinity)):
+            cgroup.write("cpu.cfs_quota_us", "cpu.max", quota_us)
+            self.assertEqual(self.bound(*cgroup.enter, *one_cpu, *nice), expected)
 
 
 if __name__ == "__main__":

@@ -240,6 +240,9 @@ class Sqlite(OdbcCase, harness.Case):
         self.assert_note(ended, run, r"no parameter arrays: multi-row INSERT")
         self.assertTrue(run.json["connection"]["is_embedded"])
         self.assertEqual(self.sql("pragma journal_mode"), "wal")
+        # a connection string is not the place of the data
+        self.assertIsNone(run.json["io"]["data_directory"])
+        self.assertRegex(ended.out, "(?m)^Disk +append does not know how to ask this database for the size of its$")
 
     def test_each_method(self):
         for method in ("insert", "row"):

@@ -60,6 +60,10 @@ class Io(harness.Case):
         size = int(self.ask("select sum(pg_total_relation_size(relid)) from "
                             "pg_partition_tree('parted')"))
         self.assertAlmostEqual(run.json["io"]["table_mib_after"] * (1 << 20), size, delta=1)
+        # a table that is not empty is also measured
+        _, run = self.run_append("2", "20000", self.server.url, "--table", "parted")
+        self.assertAlmostEqual(run.json["io"]["table_mib_before"] * (1 << 20), size, delta=1)
+        self.assertGreater(run.json["io"]["table_mib_after"], run.json["io"]["table_mib_before"])
 
     def test_the_directory_can_be_given(self):
         _, run = self.run_append("1", "100", self.server.url, "--data-directory", "/nowhere")

@@ -73,6 +73,14 @@ class Pooler(Pgbouncer):
                          r"the first known limit is .*\); the limits of the pooler are not known$")
         self.assertNotIn("max_connections", ended.out)
 
+    def test_its_sessions_do_not_show_waits(self):
+        pattern = "behind a pooler the server does not show which session is whose: connect to the server itself"
+        self.refused(2, 100, self.url, "--host", self.folder, "--waits", code=2, pattern=f"--waits: {pattern}")
+        self.assertEqual(self.sql("select to_regclass('syslog_table') is null").strip(), "t")
+        _, run = self.pooled(2, 100, "--waits=try")
+        self.assertEqual(run.rows["acknowledged"], 100)
+        self.assertIn(pattern, run.json["waits"]["note"])
+
     def test_it_has_no_room(self):
         ended, run = self.pooled(self.CLIENTS + 5, 3500, "--no-check", code=4)
         self.assertGreaterEqual(run.sessions["refused"], 5)

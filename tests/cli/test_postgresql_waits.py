@@ -94,12 +94,5 @@ class Kernel(kernel_waits.KernelWaits):
                      pattern="--waits=kernel does not apply to sqlite, which is part of append")
 
 
-class Refused(harness.Case):
-    def test_databases_that_do_not_show_waits(self):
-        self.refused("2", "100", "null:", "--waits", code=2, pattern="append can ask PostgreSQL, MariaDB, ClickHouse")
-        _, run = self.run_append("2", "100", "null:", "--waits=try")
-        self.assertIn("append can ask PostgreSQL", run.json["waits"]["note"])
-
-
 if __name__ == "__main__":
     harness.main()

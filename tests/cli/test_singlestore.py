@@ -138,6 +138,20 @@ class Scripts(SinglestoreCase):
                                      "--transactions", 40)
             self.assertEqual(run.json["transactions"]["committed"], 40)
 
+    def test_invariants(self):
+        """Without transactions the queries of the claims are run as they are."""
+        self.stand_in()
+        script = self.folder / "claims.lua"
+        script.write_text("""
+            dataset("t", 4, {{"id", "int32", row(), key = true}})
+            local get = statement("get", "SELECT id FROM t WHERE id = 1")
+            transaction("look", function() get:run() end, {autocommit = true})
+            invariant("ids are below 4", "SELECT id FROM t WHERE id > 3")
+            invariant("ids are below 5", "SELECT id FROM t WHERE id > 4")""")
+        _, run = self.run_append(1, self.url, "--workload", script, "--transactions", 5, code=1)
+        self.assertEqual([(entry["state"], entry["rows"], entry["first"]) for entry in run.json["invariants"]],
+                         [("done", 1, "4"), ("done", 0, None)])
+
     def test_values_there_and_back(self):
         """Integers that a double cannot hold, bytes, quotes, NULL."""
         self.stand_in()

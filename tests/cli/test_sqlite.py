@@ -94,6 +94,17 @@ class Sqlite(harness.Case):
         self.refused("3", "300", *rules, "--skip-columns", "must", code=2,
                      pattern="'must' of table 'rules' cannot be left out")
 
+    def test_values_of_a_unique_column(self):
+        """The rows take the values in turn, so there must be as many values as rows."""
+        path = self.folder / "unique.db"
+        self.query(path, "create table own (id integer unique, word text)")
+        words = (f"sqlite:{path}", "--table", "own", "--values")
+        self.refused("2", "10", *words, "id=1..9", code=2,
+                     pattern="--values: column 'id' is unique, but has only 9 values for 10 rows")
+        self.run_append("2", "10", *words, "id=1..10, word=a|b")
+        self.assertEqual(self.query(path, "select count(*), count(distinct id), min(id), max(id) from own"),
+                         [(10, 10, 1, 10)])
+
     def test_a_schema_file(self):
         path = self.folder / "own.db"
         (self.folder / "own.sql").write_text("create table own (a integer, b text);")

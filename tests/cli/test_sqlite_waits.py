@@ -1,4 +1,4 @@
-"""--waits on SQLite, whose sessions wait for the write lock inside append."""
+"""--waits on SQLite, whose sessions wait for the write lock inside append, and on databases that show no waits."""
 
 import sqlite3
 import threading
@@ -57,6 +57,14 @@ class SqliteWaits(waits.Checked, harness.Case):
         _, run = self.run_append("1", self.url, "--duration", "3s", "--batch", "10", "--waits")
         self.check_waits(run)
         self.assertNotIn("lock", self.shares(run, "append"))
+
+
+class Refused(harness.Case):
+    def test_databases_that_do_not_show_waits(self):
+        self.refused("2", "100", "null:", "--waits", code=2, pattern="append can ask PostgreSQL, MariaDB, ClickHouse")
+        ended, run = self.run_append("2", "100", "null:", "--waits=try")
+        self.assertIn("append can ask PostgreSQL", run.json["waits"]["note"])
+        self.assertRegex(ended.out, r"(?m)^No waits +append can ask PostgreSQL")
 
 
 if __name__ == "__main__":

@@ -70,6 +70,16 @@ class BadInput(harness.Case):
         self.assertIn("own.lua:1: attempt to call a nil value (global 'xpcall')",
                       self.refuse("xpcall(error, error)\n" + BODY))
 
+    def test_code_that_runs_after_the_end(self):
+        """rollback() also ends a loop in __close, which Lua calls while the function ends."""
+        path = self.folder / "own.lua"
+        path.write_text("""transaction("a", function()
+            local t <close> = setmetatable({}, {__close = function() while true do end end})
+            rollback()
+        end)""")
+        _, run = self.run_append(1, "null:", "--workload", path, "--transactions", 3, "--duration", "5s")
+        self.assertEqual(run.json["transactions"]["rolled_back"], 3)
+
     def test_metatables(self):
         text = """local t = setmetatable({}, {__index = function(_, k) return k + 1 end})
             transaction("a", function() check(t[1] == 2 and getmetatable(t), "index") end)"""

@@ -134,6 +134,7 @@ class Wrong(workload_faults.Case):
         self.assertRegex(ended.reason, pattern)
         run = self.check_run(out, 2)
         self.assertEqual(run.json["transactions"]["committed"], 0)
+        self.assertEqual((run.json["counters"]["connections_lost"], run.sessions["dropped"]), (0, 0))
 
     def test_mistakes_in_a_function(self):
         for body, pattern in (
@@ -172,6 +173,19 @@ class Wrong(workload_faults.Case):
                                  "--transactions", 9)
         self.assertEqual(run.json["transactions"]["rolled_back"], 9)
 
+    def test_a_failed_transaction_is_undone(self):
+        """Its rows are gone: they are neither added nor in doubt."""
+        script = self.script('local log = dataset("log", 0, {{"a", "int32"}})\n'
+                             'local put = statement("put", "INSERT INTO log VALUES (?)", {"int32"}, {adds_to = log})\n'
+                             'local get = statement("get", "SELECT abs(?)", {"int64"})\n'
+                             'transaction("x", function() put:run(1) get:run(math.mininteger) end)\n')
+        ended, run = self.run_script(1, self.url(), script, "--transactions", 5, code=1)
+        self.assertRegex(ended.reason, "5 of 5 transactions failed: integer overflow")
+        table, = run.json["datasets"]
+        self.assertEqual((table["rows_after"], table["added"], table["added_in_doubt"], table["surplus"]), (0, 0, 0, 0))
+        counts = {entry["name"]: entry for entry in run.json["operations"]}
+        self.assertEqual((counts["put"]["answered"], counts["get"]["refused"], counts["get"]["unanswered"]), (5, 5, 0))
+
     def test_an_endless_loop_ends_with_the_run(self):
         for body in ("while true do end", "while true do pcall(get.run, get, 1) end",
                      "while true do pcall(error) end", 'while true do ("x"):rep(1000) end',
@@ -197,6 +211,19 @@ class Wrong(workload_faults.Case):
         self.assertEqual(run.sessions["not_started"], 2)
         self.assertTrue(any(re.search(r"script\.lua:\d+: this code was still running", cause["text"])
                             for cause in run.causes), run.causes)
+
+    def test_ctrl_c_before_the_sessions_are_ready(self):
+        """Sessions that were still in on_session have not started; the server refused none of them."""
+        script = self.script(TABLE + GET + "on_session(function() get:run(1) think(600) end)\n"
+                             'transaction("x", function() get:run(1) end)\n')
+        out = self.out()
+        process = self.start(2, self.url(), "--workload", script, "--transactions", 2, "--out", out)
+        self.wait_for_interval(process, out, lambda row: True, "an interval")
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+        run = self.check_run(out, 130)
+        self.assertEqual((run.sessions["not_started"], run.sessions["refused"]), (2, 0))
+        self.assertEqual(run.causes, [])
 
     def test_the_line_that_does_not_return(self):
         for body in ("while true do pcall(function() while true do end end) end", "while true do end",

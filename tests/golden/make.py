@@ -157,15 +157,15 @@ TEXT_MASKS = VERBATIM_MASKS + [(re.compile(pattern, re.M), mask) for pattern, ma
     (r"^Maximum CPU .*", "Maximum CPU #"),  # a short run may have no sample
     (r"\+ 0 rejected \+ 0 in doubt \+ 0 not sent", "+ 0 rejected/in doubt/not sent"),  # the form depends on the width
     (r"\b\d[\d,]*(\.\d+)? (rows|transactions|statements)/s", r"# \2/s"),
-    (r"\b\d[\d,]* /s", "# /s"),
-    (r"= [\d,]+ read \+ [\d,]+ write \+ [\d,]+ other", "= # read + # write + # other"),
+    (r"\b\d[\d,]*(\.\d+)? /s", "# /s"),
+    (r"= [\d,.]+ read \+ [\d,.]+ write \+ [\d,.]+ other", "= # read + # write + # other"),
     (r"of machine \S+, rank \d+", "of machine #, rank #"),
     (r"\b\d[\d,]*(\.\d+)?(?:e-\d+)? " + TIME, "# time"),
     (r"\b\d[\d,]*(\.\d+)? ([KMGT]iB|bytes)\b", "# size"),
     (r"\b\d[\d,]*(\.\d+)? %", "# %"),
     (r"\(session \d+\)", "(session #)"),
-    (r"fastest [\d,]+", "fastest #"),
-    (r"^( \S+:PORT \d+ [\d,]+) [\d,]+", r"\1 #"),  # a host's rows/s
+    (r"fastest [\d,]+(\.\d+)?", "fastest #"),
+    (r"^( \S+:PORT \d+ [\d,]+) [\d,]+(\.\d+)?", r"\1 #"),  # a host's rows/s
     (r"\bpid \d+", "pid #"),
     (r"all \d+ CPUs", "all # CPUs"),
     (r"^( ?[a-z]+)(?: # time){5} (\d+)$", r"\1 # \2"),

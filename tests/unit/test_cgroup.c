@@ -164,6 +164,12 @@ TEST_BETWEEN(test_a_namespace, set_up, tear_down)
     /* the folder of the server, which is outside the namespace, cannot be seen */
     assert_int_equal(find_tasks(LIMIT_CLIENT, 100, 7)->sessions, 100 - 7 - 1);
     assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER));
+    /* nor can the cgroup above the root of the namespace: the folder above the mount is another
+     * one */
+    put_process(SERVER, "0::/..\n");
+    put_tasks("v2/..", "30\n", "6\n");
+    assert_int_equal(find_tasks(LIMIT_CLIENT, 100, 7)->sessions, 100 - 7 - 1);
+    assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER));
 }
 
 TEST_BETWEEN(test_both_in_one, set_up, tear_down)

@@ -878,6 +878,14 @@ TEST(texts_of_one_length)
     error_clear(&error);
     assert_null(draw_text(1, UINT64_MAX, &error));
     assert_int_equal(error.kind, ERROR_USAGE);
+    error_clear(&error);
+    assert_null(draw_text(1, 16777217, &error));
+    assert_string_equal(error.text, "text: lengths of 1 to 16777217 bytes are too long: at most "
+                                    "16777216 bytes are allowed");
+    struct draw *const longest = draw_text(1, 16777216, &error);
+    assert_non_null(longest);
+    assert_int_equal(draw_room(longest), 16777216);
+    draw_destroy(longest);
 }
 
 TEST(patterns)

@@ -22,6 +22,7 @@ static struct {
     int breaks_above; /* with more connections, each append ends a connection */
     int busy_above;   /* further connections never get their lock */
     int rejects_above;
+    int rejects_reads_above;
     int blocks_above; /* the first connection beyond this number gets no answer until it is cut */
     unsigned connecting; /* sessions that connect at the same time; 1: they connect in order */
     int64_t open_ns;     /* duration of a connect */
@@ -139,14 +140,17 @@ static enum status limited_append_close(struct adapter_conn *conn, uint64_t *acc
 }
 
 /* Answers a count with the rows of this session at this host, the smallest number that a count may
- * show. */
+ * show, or refuses it. */
 static enum status limited_run(struct adapter_conn *conn, const struct statement *statement,
                                const struct batch *parameters, struct answer *answer,
                                struct error *error)
 {
     (void)statement;
     (void)parameters;
-    (void)error;
+    if (atomic_load(&alive) > server.rejects_reads_above) {
+        error_set(error, ERROR_DATA, 1, "22000", "not read");
+        return STATUS_REJECTED;
+    }
     const struct cell cell = {.type = COLUMN_INT64,
                               .as.int64 =
                                   (int64_t)atomic_load(&kept_at[conn->host][conn->session])};
@@ -175,6 +179,7 @@ struct outcome {
     unsigned shortages; /* calls of on_shortage */
     /* counts that were compared with the session's rows, and how many of them were too low */
     uint64_t checks, stale;
+    uint64_t calls_failed;
 };
 
 static void on_begin(void *context, const struct level *level)
@@ -216,6 +221,7 @@ static struct asked begin(void)
     server.breaks_above = NO_LIMIT;
     server.busy_above = NO_LIMIT;
     server.rejects_above = NO_LIMIT;
+    server.rejects_reads_above = NO_LIMIT;
     server.blocks_above = NO_LIMIT;
     atomic_store(&has_blocked, false);
     server.connecting = 8;
@@ -239,11 +245,12 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
                                             {.name = "n2", .type = COLUMN_INT32},
                                             {.name = "n3", .type = COLUMN_INT64}};
     const struct facts facts = {.ranks = 0};
+    const bool reads = server.has_two_hosts || server.rejects_reads_above < NO_LIMIT;
     const struct plan plan = {.facts = &facts,
                               .adapter = &limited,
                               .sessions = bound,
                               .batch_rows = 2,
-                              .read_mode = server.has_two_hosts ? READ_COUNT : READ_NONE,
+                              .read_mode = reads ? READ_COUNT : READ_NONE,
                               .host_count = server.has_two_hosts ? 2 : 0,
                               .hosts = {{.port = 1}, {.port = 2}},
                               .read_every = 1,
@@ -287,6 +294,8 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
     assert_int_equal(fleet_run(&load, outcome->result, NULL), STATUS_OK);
     outcome->checks = recorder_read(recorder, RECORDER_FRESH_CHECKS);
     outcome->stale = recorder_read(recorder, RECORDER_FRESH_BEHIND);
+    outcome->calls_failed = recorder_read(recorder, RECORDER_APPENDS_FAILED) +
+                            recorder_read(recorder, RECORDER_READS_FAILED);
     recorder_destroy(recorder);
     generator_destroy(generator);
     setup_fini(&setup);
@@ -309,8 +318,10 @@ static void finish(struct outcome *outcome)
     assert_int_equal(outcome->begun, search->count);
     assert_int_equal(outcome->reported, search->count);
     unsigned failed = 0;
+    uint64_t calls_failed = 0;
     for (size_t i = 0; i < search->count; i++) {
         const struct level *level = &search->levels[i];
+        calls_failed += level->failed;
         assert_true(session_ledger_balances(&level->ledger));
         assert_int_equal(level->ledger.requested, level->sessions);
         assert_int_equal(level->causes != NULL, level->outcome == LEVEL_FAILED);
@@ -324,6 +335,7 @@ static void finish(struct outcome *outcome)
         }
     }
     assert_int_equal(outcome->shortages, failed);
+    assert_true(calls_failed <= outcome->calls_failed); /* some failed between two levels */
     const size_t count = atomic_load(&kept_count);
     assert_int_equal(count, outcome->result->rows.acknowledged);
     assert_true(count <= KEPT_MAX);
@@ -404,6 +416,19 @@ TEST(test_sessions_that_are_lost)
     finish(&outcome);
 }
 
+/* Checks that calls failed at each level that did not hold. */
+static void check_calls_failed(const struct search *search)
+{
+    unsigned failed = 0;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct level *level = &search->levels[i];
+        assert_int_equal(level->reason == LEVEL_APPEND_FAILED, level->outcome == LEVEL_FAILED);
+        assert_int_equal(level->failed > 0, level->outcome == LEVEL_FAILED);
+        failed += level->outcome == LEVEL_FAILED ? 1 : 0;
+    }
+    assert_true(failed > 1);
+}
+
 TEST(test_appends_that_are_refused)
 {
     struct outcome outcome;
@@ -412,8 +437,21 @@ TEST(test_appends_that_are_refused)
     search(asked, BOUND, &outcome);
     assert_int_equal(outcome.search.held, 17);
     assert_int_equal(outcome.search.failed, 18);
-    assert_int_equal(outcome.search.levels[outcome.search.failure].reason, LEVEL_APPEND_FAILED);
+    check_calls_failed(&outcome.search);
     assert_int_equal(outcome.result->sessions.dropped, 0);
+    finish(&outcome);
+}
+
+TEST(test_reads_that_are_refused)
+{
+    struct outcome outcome;
+    const struct asked asked = begin();
+    server.rejects_reads_above = 17;
+    search(asked, BOUND, &outcome);
+    assert_int_equal(outcome.search.held, 17);
+    assert_int_equal(outcome.search.failed, 18);
+    check_calls_failed(&outcome.search);
+    assert_int_equal(outcome.result->rows.rejected, 0);
     finish(&outcome);
 }
 

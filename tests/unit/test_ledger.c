@@ -310,6 +310,28 @@ TEST(different_causes_are_apart)
     causes_fini(&causes);
 }
 
+TEST(the_most_frequent_cause)
+{
+    causes_init(&causes);
+    assert_null(causes_most_frequent(&causes, CAUSE_PHASES));
+    const struct error rare = make(ERROR_DATA, 1, "22000", "rare");
+    const struct error often = make(ERROR_DATA, 2, "22000", "often");
+    const struct error as_often = make(ERROR_DATA, 3, "22000", "as often");
+    causes_add(&causes, CAUSE_READ, STATUS_REJECTED, &rare, 1);
+    for (int i = 0; i < 3; i++) {
+        causes_add(&causes, CAUSE_APPEND, STATUS_REJECTED, &often, 2);
+    }
+    for (int i = 0; i < 3; i++) {
+        causes_add(&causes, CAUSE_APPEND, STATUS_REJECTED, &as_often, 3);
+    }
+    causes_add(&causes, CAUSE_APPEND, STATUS_REJECTED, &rare, 4);
+    assert_string_equal(causes_most_frequent(&causes, CAUSE_PHASES)->error.text, "often");
+    assert_string_equal(causes_most_frequent(&causes, CAUSE_APPEND)->error.text, "often");
+    assert_string_equal(causes_most_frequent(&causes, CAUSE_READ)->error.text, "rare");
+    assert_null(causes_most_frequent(&causes, CAUSE_CONNECT));
+    causes_fini(&causes);
+}
+
 TEST(a_full_table_counts_others)
 {
     causes_init(&causes);

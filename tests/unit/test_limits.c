@@ -73,6 +73,29 @@ TEST(test_open_files)
     assert_true(limit->fix[0] != '\0');
 }
 
+/* The soft limit is raised to the hard limit only if it is too low for the sessions. */
+TEST(test_raising_open_files)
+{
+    struct rlimit before, after;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit low = {.rlim_cur = 100, .rlim_max = before.rlim_max};
+    const struct {
+        unsigned sessions;
+        uint64_t spare;
+        bool is_raised;
+    } cases[] = {{30, 5, false}, {30, 6, true}, {31, 5, true}};
+    assert_true(before.rlim_max > low.rlim_cur);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct limits_question question = {
+            .sessions = cases[i].sessions, .files_per_session = 3, .other_files = 5};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+        limits_allow_files(&question, cases[i].spare);
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &after), 0);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_int_equal(after.rlim_cur, cases[i].is_raised ? low.rlim_max : low.rlim_cur);
+    }
+}
+
 /* The thread that watches connects is counted once for all sessions. */
 TEST(test_watched_connects)
 {

@@ -508,9 +508,11 @@ TEST(all_cpus_together_are_the_whole)
 
 TEST(other_programs_have_the_rest)
 {
-    const struct cpu_shares known = {90, 50, 20}, no_server = {90, -1, 20}, nothing = {-1, 50, 20};
+    const struct cpu_shares known = {90, 50, 20}, idle_server = {90, 0, 20},
+                            no_server = {90, -1, 20}, nothing = {-1, 50, 20};
     assert_true(cpu_others(&known, true) == 20);
     assert_true(cpu_others(&known, false) == 70);
+    assert_true(cpu_others(&idle_server, true) == 70);
     /* without the server's share, other programs cannot be distinguished from the server */
     assert_true(cpu_others(&no_server, true) == 0);
     assert_true(cpu_others(&no_server, false) == 70);

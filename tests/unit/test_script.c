@@ -76,6 +76,8 @@ TEST(test_mistakes)
         {"param('a', 5, '', {min = 1, max = 10})" BODY, "a=11", "must be 1 to 10, not '11'"},
         {"param('a', 5, '', {min = 1, max = 10})" BODY, "a=0", "must be 1 to 10, not '0'"},
         {"param('a', {})" BODY, NULL, "needs a default"},
+        {"dataset('t', 1, {{'a'}})" BODY, NULL,
+         "dataset 't': column 'a' has no type: write {\"a\", \"int32\", …}"},
         {"param('a', 1) param('a', 1)" BODY, NULL, "declared twice"},
         {"dataset('t', 5)" BODY, NULL, "no columns"},
         {"dataset('t', 0, {{'a', 'integer'}})" BODY, NULL, "unknown type 'integer'"},
@@ -160,6 +162,18 @@ TEST(test_memory_limit)
     snprintf(expected, sizeof expected,
              "%s: the script needs more than the 8 MiB that each session may use", path);
     assert_string_equal(error.text, expected);
+}
+
+/* A parameter that is not set has the very value that the script gives, which its text, with fewer
+ * digits, may not be. */
+TEST(test_usual_values_are_exact)
+{
+    struct script *script = load("assert(param('third', 1 / 3) == 1 / 3)\n"
+                                 "assert(param('least', math.mininteger) == math.mininteger)\n"
+                                 "assert(param('set', 1 / 3) == 0.25)\n" BODY,
+                                 "set=0.25");
+    assert_string_equal(script->params[0].value, "0.33333333333333");
+    script_destroy(script);
 }
 
 TEST(test_declarations)

@@ -63,16 +63,18 @@ static void burn_cpu(void)
     }
 }
 
-static void touch(size_t bytes, int flags)
+static void *touch(size_t bytes, int flags)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0);
     if (memory == MAP_FAILED) {
         _exit(1);
     }
     memset(memory, 7, bytes);
+    return memory;
 }
 
-static pid_t fork_child(void)
+/* Starts a child that also uses the server's shared memory, if that is not NULL. */
+static pid_t fork_child(void *shared)
 {
     int ready[2];
     if (pipe(ready) != 0) {
@@ -82,6 +84,9 @@ static pid_t fork_child(void)
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         touch(PRIVATE_BYTES, MAP_PRIVATE);
+        if (shared != NULL) {
+            memset(shared, 8, SHARED_BYTES);
+        }
         (void)!write(ready[1], "r", 1);
         for (;;) {
             pause();
@@ -135,10 +140,10 @@ static void serve(const char *name, uint16_t port, int commands, int answers)
         prctl(PR_SET_NAME, name);
     }
     listen_on(&greeting.port);
-    touch(SHARED_BYTES, MAP_SHARED);
+    void *const shared = touch(SHARED_BYTES, MAP_SHARED);
     touch(PRIVATE_BYTES, MAP_PRIVATE);
     for (size_t i = 0; i < CHILDREN; i++) {
-        greeting.children[i] = fork_child();
+        greeting.children[i] = fork_child(shared);
     }
     (void)!write(answers, &greeting, sizeof(greeting));
     char command;
@@ -234,20 +239,27 @@ static void check_note(const struct server_process *process, const char *expecte
     }
 }
 
+/* Checks that the reading has the memory of the server and of its children from `first` on. */
+static void check_memory(const struct server *server, size_t first,
+                         const struct server_reading *reading)
+{
+    int64_t expected = pss_bytes_of(server->pid);
+    for (size_t i = first; i < CHILDREN; i++) {
+        expected += pss_bytes_of(server->children[i]);
+    }
+    assert_true(reading->memory_bytes > expected - expected / 20);
+    assert_true(reading->memory_bytes < expected + expected / 20);
+}
+
 static void check_tree(const struct server *server, const struct server_selector *selector)
 {
     struct server_process *process = look(selector);
     struct server_reading reading;
     server_process_read(process, INTERVAL_NS, &reading);
-    int64_t expected = pss_bytes_of(server->pid);
-    for (size_t i = 0; i < CHILDREN; i++) {
-        expected += pss_bytes_of(server->children[i]);
-    }
     assert_int_equal(reading.processes, CHILDREN + 1);
     assert_true(reading.threads >= CHILDREN + 1); /* sanitizers add threads */
     assert_true(reading.cpu_ns >= 0);
-    assert_true(reading.memory_bytes > expected - expected / 20);
-    assert_true(reading.memory_bytes < expected + expected / 20);
+    check_memory(server, 0, &reading);
     assert_true(reading.memory_bytes >= SHARED_BYTES + CHILDREN * PRIVATE_BYTES);
     struct resource_summary description;
     server_process_describe(process, &description);
@@ -301,6 +313,50 @@ TEST_BETWEEN(a_pid_leads_to_the_tree, set_up, tear_down)
     check_tree(server, &(struct server_selector){.pid = server->pid, .is_remote = true});
 }
 
+/* Adds the private part of a process's resident memory to *private, and raises *shared to the
+ * shared part. */
+static void add_resident(pid_t pid, int64_t *private, int64_t *shared)
+{
+    const int64_t page = sysconf(_SC_PAGESIZE);
+    char path[64];
+    long long size, resident, common;
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lld %lld %lld", &size, &resident, &common), 3);
+    fclose(file);
+    *private += (resident - common) * page;
+    *shared = common * page > *shared ? common * page : *shared;
+}
+
+/* Without privileges the PSS of another user's processes is unreadable. */
+TEST_BETWEEN(resident_memory_replaces_pss, set_up, tear_down)
+{
+    const struct server *server = *state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    int64_t private = 0, shared = 0;
+    struct server_reading reading;
+    struct resource_summary description;
+    assert_int_equal(seteuid(65534), 0);
+    struct server_process *process = look(&(struct server_selector){.pid = server->pid});
+    server_process_read(process, INTERVAL_NS, &reading);
+    assert_int_equal(seteuid(0), 0);
+    add_resident(server->pid, &private, &shared);
+    for (size_t i = 0; i < CHILDREN; i++) {
+        add_resident(server->children[i], &private, &shared);
+    }
+    const int64_t expected = private + shared;
+    assert_true(shared >= SHARED_BYTES && private >= (CHILDREN + 1) * PRIVATE_BYTES);
+    assert_true(reading.memory_bytes > expected - expected / 20);
+    assert_true(reading.memory_bytes < expected + expected / 20);
+    server_process_describe(process, &description);
+    assert_int_equal(description.memory_source, MEMORY_RSS);
+    assert_true(description.server_note[0] != '\0');
+    server_process_destroy(process);
+}
+
 TEST_BETWEEN(cpu_time_of_server_and_children_is_counted, set_up, tear_down)
 {
     const struct server *server = *state;
@@ -328,18 +384,55 @@ TEST_BETWEEN(cpu_time_of_server_and_children_is_counted, set_up, tear_down)
     server_process_destroy(process);
 }
 
+static bool is_zombie(pid_t pid)
+{
+    char path[64];
+    char line[256] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    fclose(file);
+    const char *name_end = strrchr(line, ')');
+    return name_end != NULL && name_end[2] == 'Z';
+}
+
+/* A child that has ended has no memory, before and after its parent has waited for it. */
+TEST_BETWEEN(a_child_that_has_ended_has_no_memory, set_up, tear_down)
+{
+    const struct server *server = *state;
+    struct server_process *process = look(&(struct server_selector){.pid = server->pid});
+    struct server_reading reading;
+    server_process_read(process, INTERVAL_NS, &reading);
+    check_memory(server, 0, &reading);
+    kill(server->children[0], SIGKILL);
+    while (!is_zombie(server->children[0])) {
+        usleep(1000);
+    }
+    server_process_read(process, INTERVAL_NS, &reading);
+    check_memory(server, 1, &reading);
+    command(server, 'k');
+    for (unsigned i = 0; i < 4; i++) {
+        server_process_read(process, INTERVAL_NS, &reading);
+        check_memory(server, 1, &reading);
+    }
+    server_process_destroy(process);
+}
+
 TEST_BETWEEN(a_server_that_ends_becomes_unknown, set_up, tear_down)
 {
     const struct server *server = *state;
     struct server_process *process = look(&(struct server_selector){.pid = server->pid});
     struct server_reading reading;
     server_process_read(process, INTERVAL_NS, &reading);
+    assert_true(reading.has_io);
     kill(server->pid, SIGKILL);
     waitpid(server->pid, NULL, 0);
     for (unsigned i = 0; i < 2; i++) {
         server_process_read(process, INTERVAL_NS, &reading);
         assert_true(reading.cpu_ns < 0);
         assert_true(reading.memory_bytes < 0);
+        assert_false(reading.has_io);
         assert_int_equal(reading.processes, 0);
     }
     check_note(process, "ended");
@@ -498,6 +591,35 @@ TEST_BETWEEN(a_cgroup_is_read_with_those_below, set_up, tear_down)
     remove_file(below, "cgroup.procs");
     remove_file(folder, "cgroup.procs");
     rmdir(below);
+    rmdir(folder);
+}
+
+/* The oldest process gives the cgroup its number and name. */
+TEST_BETWEEN(a_cgroup_is_named_after_its_oldest_process, set_up, tear_down)
+{
+    const struct server *server = *state;
+    char folder[] = "/tmp/append-cgroup-XXXXXX";
+    char pids[64];
+    usleep(50000); /* processes of the same tick are equally old */
+    const pid_t young = fork_child(NULL);
+    assert_true(young > 0);
+    assert_non_null(mkdtemp(folder));
+    snprintf(pids, sizeof(pids), "%d\n%d\n", (int)young, (int)server->pid);
+    write_file(folder, "cgroup.procs", pids);
+    write_file(folder, "memory.stat", "anon 1000\nfile 5\nshmem 200\n");
+    struct server_process *process = look(&(struct server_selector){.cgroup = folder});
+    struct server_reading reading;
+    struct resource_summary description;
+    server_process_read(process, INTERVAL_NS, &reading);
+    server_process_describe(process, &description);
+    assert_int_equal(reading.processes, 2);
+    assert_int_equal(description.server_pid, server->pid);
+    assert_string_equal(description.server_name, "a (server)");
+    server_process_destroy(process);
+    assert_int_equal(kill(young, SIGKILL), 0);
+    assert_int_equal(waitpid(young, NULL, 0), young);
+    remove_file(folder, "memory.stat");
+    remove_file(folder, "cgroup.procs");
     rmdir(folder);
 }
 

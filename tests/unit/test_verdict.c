@@ -338,6 +338,10 @@ TEST(test_sessions_without_an_answer)
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "10 of 10 sessions had no answer");
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT,
            "cut: 0 rows are in doubt: no answer in 10 s");
+    r->rows = (struct row_ledger){.planned = 1, .in_doubt = 1};
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT,
+           "cut: 1 row is in doubt: no answer in 10 s");
+    r->rows = (struct row_ledger){0};
     r->sessions_cut = 0;
     r->sessions.stopped = 0;
     r->sessions.finished = 10;
