@@ -86,8 +86,7 @@ static void fill(struct figure_set *set, const struct filled *list)
 }
 
 /* Each of these macros makes one element of the list that fill() reads: a figure and its value.
- * With
- * ..._IF, the value is known only if `known` is true. */
+ * With ..._IF, the value is known only if `known` is true. */
 /* clang-format off */
 #define VALUE(figure, known, member, value) {FIGURE_##figure, {.is_known = (known), .member = (value)}}
 /* clang-format on */

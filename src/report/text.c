@@ -1404,7 +1404,7 @@ static void put_search_result(struct screen *out, const struct search *search,
     const bool has_ranks = result->rank_count > 0; /* with ranks, `where` begins with the machine */
     say_if(out, is_client, "by %s%s", has_ranks ? "" : "this machine's ", search->bound_limit.name);
     say_if(out, is_client && has_ranks, " (%s)", search->bound_limit.where);
-    say_if(out, is_client, ", not by the server: it allows %s session%s",
+    say_if(out, is_client, ", not by the server: the limit allows %s session%s",
            COUNTED(search->bound, "", "s"));
     say_if(out, is_client && search->bound_limit.fix[0] != '\0', "; to raise it: %s",
            search->bound_limit.fix);

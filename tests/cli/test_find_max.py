@@ -152,7 +152,7 @@ class Client(Confined, Searching):
         self.assertEqual(search.search["end"], "bound")
         self.assertEqual(search.search["held"], bound["sessions"])
         self.assertRegex(ended.out.replace("\n", " "),
-                         r"Stopped +by this machine's RLIMIT_NPROC, not by the server: it +allows +\d+ +sessions")
+                         r"Stopped +by this machine's RLIMIT_NPROC, not by the server: the +limit +allows +\d+ +sessions")
 
     def test_limit_that_shows_up_on_the_way(self):
         """The limit is lowered during the search."""
