@@ -154,7 +154,7 @@ static bool is_on(const char *path, dev_t device)
 }
 
 /* Looks in the data directory and its folders for a link to another file system, which would keep
- * its power: a log or a tablespace. Writes its path to `other`. */
+ * its power: a log or a tablespace. Writes its path, below `data`, to `other`. */
 static bool has_links_out(const char *data, dev_t device, char *other, size_t size)
 {
     static const char *const patterns[] = {"/*", "/*/*"};
@@ -168,7 +168,7 @@ static bool has_links_out(const char *data, dev_t device, char *other, size_t si
         }
         for (size_t i = 0; i < found.gl_pathc && !has; i++) {
             has = !is_on(found.gl_pathv[i], device) && access(found.gl_pathv[i], F_OK) == 0;
-            snprintf(other, size, "%s", found.gl_pathv[i]);
+            snprintf(other, size, "%s", found.gl_pathv[i] + strlen(data) + 1);
         }
         globfree(&found);
     }

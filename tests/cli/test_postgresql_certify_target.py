@@ -151,7 +151,7 @@ class Alone(certify.Harm, certify.Power):
         link = self.data / "elsewhere"
         link.symlink_to("/proc")
         try:
-            self.refuse(rf"has a part on another file system \({link}\)")
+            self.refuse(rf"has a part on another file system \({link.name}\)")
         finally:
             link.unlink()
 
