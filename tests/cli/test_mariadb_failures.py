@@ -95,6 +95,20 @@ class Limits(harness.Case):
                      "tables_not_synced=syslog_table: a crash of the machine can lose acknowledged rows"):
             self.assertIn(text, " ".join(ended.out.split()))
 
+    def test_a_setting_of_several_tables(self):
+        """The tables that weaken a run in the same way are one entry."""
+        server = harness.PrivateMariadb(self)
+        script = self.folder / "tables.lua"
+        script.write_text("".join(
+            f"local {name} = dataset('{name}', 1, {{{{'a', 'int32', row(), key = true}}}}, {{create = "
+            f"'CREATE TABLE {name} (a INT PRIMARY KEY) ENGINE={engine}'}})\n"
+            for name, engine in (("b", "MEMORY"), ("c", "MyISAM"), ("a", "MEMORY"), ("d", "MyISAM")))
+            + "local get = statement('get', 'SELECT a FROM b')\n"
+            "transaction('look', function() get:run() end, {autocommit = true})\n")
+        _, run = self.run_append(1, server.url, "--workload", script, "--transactions", 2)
+        settings = run.json["server"]["settings"]
+        self.assertEqual((settings["tables_in_memory"], settings["tables_not_synced"]), ("b, a", "c, d"))
+
     def test_the_server_turns_autocommit_off(self):
         """init_connect runs after the greeting: the rows must still be committed."""
         server = harness.PrivateMariadb(self, max_connections=60,

@@ -164,6 +164,22 @@ TEST(test_memory_limit)
     assert_string_equal(error.text, expected);
 }
 
+TEST(test_statements_that_end_a_transaction)
+{
+    const struct {
+        const char *sql;
+        bool ends;
+    } cases[] = {{"COMMIT", true},
+                 {"select 1", false},
+                 {"SELECT 1; SELECT 2", false},
+                 {"SELECT 1; COMMIT", true},
+                 {"SELECT 1; SELECT 2; rollback; BEGIN", true},
+                 {"SELECT 'x; COMMIT'", false}};
+    EACH_CASE (i, cases, "%s", cases[i].sql) {
+        assert_int_equal(script_controls_transaction(cases[i].sql, 0), cases[i].ends);
+    }
+}
+
 /* A parameter that is not set has the very value that the script gives, which its text, with fewer
  * digits, may not be. */
 TEST(test_usual_values_are_exact)

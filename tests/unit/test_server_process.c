@@ -343,6 +343,7 @@ TEST_BETWEEN(resident_memory_replaces_pss, set_up, tear_down)
     struct server_process *process = look(&(struct server_selector){.pid = server->pid});
     server_process_read(process, INTERVAL_NS, &reading);
     assert_int_equal(seteuid(0), 0);
+    prctl(PR_SET_DUMPABLE, 1); /* the change of user has turned it off; sanitizers need it */
     add_resident(server->pid, &private, &shared);
     for (size_t i = 0; i < CHILDREN; i++) {
         add_resident(server->children[i], &private, &shared);
