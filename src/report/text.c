@@ -1337,8 +1337,10 @@ static void say_failure(struct screen *out, const struct level *level)
            COUNTED(ledger->timed_out, "session got", "sessions got"));
     say_if(out, reason == LEVEL_DROPPED, "%s %s dropped",
            COUNTED(ledger->dropped, "session was", "sessions were"));
-    say_if(out, reason == LEVEL_APPEND_FAILED, "%s %s refused",
+    say_if(out, reason == LEVEL_APPEND_FAILED && !level->is_scripted, "%s %s refused",
            COUNTED(level->failed, "append or read was", "appends or reads were"));
+    say_if(out, reason == LEVEL_APPEND_FAILED && level->is_scripted, "%s %s failed",
+           COUNTED(level->failed, "transaction", "transactions"));
     say_if(out, !has_ended && reason != LEVEL_NO_PROGRESS, ", %s %s up",
            COUNTED(level->up, "was", "were"));
 }

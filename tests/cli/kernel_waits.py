@@ -21,7 +21,7 @@ class KernelWaits(io_trace.Traced):
         self.assertAlmostEqual(waits["kernel_watched_s"], run.json["times"]["append_s"], delta=0.05)
         # /proc counts in ticks of 10 ms for each thread
         cpu_s = run.json["resources"]["server_cpu_s"]
-        self.assertAlmostEqual(classes["cpu"]["seconds"], cpu_s, delta=0.3 + 0.15 * cpu_s,
+        self.assertAlmostEqual(classes["cpu"]["seconds"], cpu_s, delta=0.5 + 0.3 * cpu_s,
                                msg="append reads the CPU time of /proc later than planned on a busy machine")
         return classes
 

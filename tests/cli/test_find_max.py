@@ -99,14 +99,15 @@ class Embedded(harness.Case, Searching):
                           "    think(0.01)\n"
                           "    get:run(session.id < 5 and 1 or math.mininteger)\n"
                           "end)\n")
-        _, search = self.find_max(f"sqlite:{self.folder}/test.db", "--workload", script, *HOLD, "--first", 4,
-                                  "--max-sessions", 16)
+        ended, search = self.find_max(f"sqlite:{self.folder}/test.db", "--workload", script, *HOLD, "--first", 4,
+                                      "--max-sessions", 16)
         self.assertEqual((search.search["held"], search.search["failed"]), (5, 6))
         failed = [level for level in search.levels if level["outcome"] == "failed"]
         self.assertGreater(len(failed), 1)
         for level in failed:
             self.assertEqual(level["reason"], "append_failed", level)
             self.assertGreater(level["calls_failed"], 0, level)
+        self.assertRegex(ended.out, r"(?m)^Not held +6: \d+ transactions? failed, 6 were up")
         # transactions also fail between two levels
         self.assertLessEqual(sum(level["calls_failed"] for level in failed),
                              search.json["counters"]["transactions_failed"])
