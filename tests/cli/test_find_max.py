@@ -99,7 +99,7 @@ class Embedded(harness.Case, Searching):
                           "    think(0.01)\n"
                           "    get:run(session.id < 5 and 1 or math.mininteger)\n"
                           "end)\n")
-        ended, search = self.find_max(f"sqlite:{self.folder}/test.db", "--workload", script, *HOLD, "--first", 4,
+        ended, search = self.find_max("sqlite:test.db", "--workload", "./refused.lua", *HOLD, "--first", 4,
                                       "--max-sessions", 16)
         self.assertEqual((search.search["held"], search.search["failed"]), (5, 6))
         failed = [level for level in search.levels if level["outcome"] == "failed"]
