@@ -370,8 +370,11 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
                         .mount = mount,
                         .parent = find_parent("/proc/self/mountinfo", &mount)};
     if (find_process(writes_elsewhere, &look) > 0) {
-        snprintf(why, sizeof why, "is not all that the server writes (%.300s)", look.other);
-        return refuse(error, path, why, "move that file to the same file system");
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--faults power: the server writes %.150s, on another file system than its data: "
+                  "move that file there, or leave power out",
+                  look.other);
+        return STATUS_FATAL;
     }
     const pid_t user = find_process(is_other_user, &look);
     if (user > 0) {

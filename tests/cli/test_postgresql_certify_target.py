@@ -97,9 +97,9 @@ class Alone(certify.Harm, certify.Power):
         cls.addClassCleanup(cls.server.stop)
         cls.server.restart()
 
-    def refuse(self, pattern, advice="give the data directory a file system of its own"):
+    def refuse(self, advice, pattern):
         ended, _ = self.break_it("--data-directory", self.data, code=2, faults="power:1")
-        self.assertRegex(ended.reason, f"--faults power: {self.data} {pattern}: {advice}, or leave power out")
+        self.assertRegex(ended.reason, f"--faults power: {pattern}: {advice}, or leave power out")
         self.assertEqual(self.sql("select 1 from pg_tables where tablename like 'append_certify%'"), "")
 
     def mount_namespace(self, propagation):
@@ -120,8 +120,8 @@ class Alone(certify.Harm, certify.Power):
     def test_another_mount_namespace(self):
         """A copy of the mount would keep the file system without power after the fault."""
         process = self.mount_namespace("private")
-        self.refuse(f"is also mounted in the mount namespace of process {process.pid}",
-                    "unmount it there or end that process")
+        self.refuse("unmount it there or end that process",
+                    f"{self.data} is also mounted in the mount namespace of process {process.pid}")
 
     def test_a_folder_that_the_server_does_not_say(self):
         ended, _ = self.break_it(code=2, faults="power:1")
@@ -129,7 +129,7 @@ class Alone(certify.Harm, certify.Power):
 
     def test_a_file_that_another_process_has_open(self):
         with open(self.data / "PG_VERSION", encoding="ascii"):
-            self.refuse(f"is on a file system that process {os.getpid()} uses", "end that process")
+            self.refuse("end that process", f"{self.data} is on a file system that process {os.getpid()} uses")
 
     def test_a_file_elsewhere(self):
         """A file of another file system that a process of the server writes would keep its power. Messages
@@ -145,13 +145,14 @@ class Alone(certify.Harm, certify.Power):
         self.addCleanup(client.join)
         self.addCleanup(lasts.unlink)
         harness.wait_until(log.read_text, "the file to be open")
-        self.refuse(rf"is not all that the server writes \({log}\)", "move that file to the same file system")
+        self.refuse("move that file there", f"the server writes {log}, on another file system than its data")
 
     def test_a_link_to_another_file_system(self):
         link = self.data / "elsewhere"
         link.symlink_to("/proc")
         try:
-            self.refuse(rf"has a part on another file system \({link.name}\)")
+            self.refuse("give the data directory a file system of its own",
+                        rf"{self.data} has a part on another file system \({link.name}\)")
         finally:
             link.unlink()
 
