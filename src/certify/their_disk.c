@@ -370,10 +370,11 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
                         .mount = mount,
                         .parent = find_parent("/proc/self/mountinfo", &mount)};
     if (find_process(writes_elsewhere, &look) > 0) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "--faults power: the server writes %.150s, on another file system than its data: "
-                  "move that file there, or leave power out",
-                  look.other);
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "--faults power: the server writes %.150s, which is not on the file system of its "
+            "data: move that file there, or leave power out",
+            look.other);
         return STATUS_FATAL;
     }
     const pid_t user = find_process(is_other_user, &look);

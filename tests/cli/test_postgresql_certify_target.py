@@ -145,7 +145,7 @@ class Alone(certify.Harm, certify.Power):
         self.addCleanup(client.join)
         self.addCleanup(lasts.unlink)
         harness.wait_until(log.read_text, "the file to be open")
-        self.refuse("move that file there", f"the server writes {log}, on another file system than its data")
+        self.refuse("move that file there", f"the server writes {log}, which is not on the file system of its data")
 
     def test_a_link_to_another_file_system(self):
         link = self.data / "elsewhere"
