@@ -52,7 +52,7 @@ struct adapter_library {
 
 struct adapter_conn {
     struct sessions *sessions; /* borrowed; NULL if the connection is not one of them */
-    uint64_t number;           /* of the connection; 0 without `sessions` */
+    uint64_t number;           /* the connection's number; 0 without `sessions` */
     long thread;               /* that opened the connection */
     atomic_bool is_waiting;    /* for the write lock */
     int waited_ms;             /* for the lock that it waits for */

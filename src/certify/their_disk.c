@@ -199,7 +199,7 @@ static bool uses(pid_t pid, dev_t device)
 
 /* What is looked for among the processes. */
 struct look {
-    dev_t device;                /* of the file system whose power is to be cut */
+    dev_t device;                /* the file system whose power is to be cut */
     pid_t server;                /* the server's first process */
     struct disk_mount mount;     /* where it is mounted */
     struct disk_mount parent;    /* the mount that it is mounted below */

@@ -30,7 +30,7 @@ enum {
     FIGURE_POINTS_MAX = 24,
 };
 
-/* Begins the name of a figure of a script's metric in a bound. */
+/* In a bound, a name that begins with this is a figure of a script's metric. */
 #define METRIC_PREFIX "metric."
 
 /* The unit of a figure. It decides the end of the figure's key and its decimals in a CSV file. */
@@ -51,7 +51,7 @@ enum figure_unit {
     FIGURE_UNIT_PERCENT,
     FIGURE_UNIT_BYTES_PER_ROW,
     FIGURE_UNIT_RATIO, /* a number without a unit */
-    FIGURE_UNIT_VALUE, /* a number of a script's metric, with all its digits */
+    FIGURE_UNIT_VALUE, /* a value of a script's metric, shown with all its digits */
     FIGURE_UNITS,
 };
 

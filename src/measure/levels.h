@@ -73,7 +73,7 @@ struct level {
         bool is_known; /* --waits, and the polls saw a call */
         size_t operation;
         enum wait_class class;
-        double percent; /* of the time in calls of the operation */
+        double percent; /* share of the time in calls of the operation */
         uint64_t polls; /* in the hold */
     } wait;
 

@@ -11,7 +11,7 @@
 
 enum {
     CACHE_LINE_BYTES = 64,
-    FRACTION_BITS = 52, /* of a double */
+    FRACTION_BITS = 52, /* bits of a double's fraction */
     DROPPED_BITS = 46,  /* a bucket has all numbers that differ only in these bits */
     ZERO_BUCKET = METRIC_SIDE_BUCKETS + 1,
     LAST_BUCKET = METRIC_BUCKETS - 1,

@@ -40,9 +40,9 @@ struct metric_sum {
     const struct script_metric *metric; /* borrowed from the script */
     uint64_t count;                     /* values */
     double sum, min, max;
-    double last;       /* of a gauge: the latest value */
+    double last;       /* the latest value, for a gauge */
     int64_t last_ns;   /* moment of the latest value, since the gate opened */
-    uint64_t *buckets; /* of a trend: METRIC_BUCKETS counts, owned; else NULL */
+    uint64_t *buckets; /* METRIC_BUCKETS counts, owned, for a trend; else NULL */
 };
 
 /* Adds the values of `from`, which are of the same metric. */

@@ -73,7 +73,7 @@ struct waits {
         unsigned batch_size;  /* polls in a full batch */
         unsigned interval_polls;
         double interval_s;                    /* weights of these polls */
-        double weight_s, elapsed_ns, cost_ns; /* of all polls */
+        double weight_s, elapsed_ns, cost_ns; /* sums over all polls */
         double calls, unseen;                 /* sessions in calls, weighted */
         uint64_t polls, failures;
         uint64_t costed; /* polls whose cost is known */

@@ -65,7 +65,7 @@ struct wait_poll {
     int64_t elapsed_ns; /* duration of the poll */
     int64_t cost_ns;    /* CPU time of the server; -1: unknown */
     unsigned sessions;
-    const struct recorder_call *before, *after; /* of each session */
+    const struct recorder_call *before, *after; /* one entry for each session */
     const struct wait_seen *seen;
     size_t seen_count;
 };
@@ -138,7 +138,7 @@ void waits_add_failure(struct waits *waits, const char *why);
 
 /* The calls of one operation that had one wait, in an interval: a row of waits.csv. */
 struct wait_row {
-    int64_t start_ns, end_ns; /* of the interval */
+    int64_t start_ns, end_ns; /* bounds of the interval */
     size_t operation;
     const struct wait_event *event;
     double in_flight; /* mean number of sessions in a call of the operation */
