@@ -109,6 +109,23 @@ enum status kernel_report(const char *option, struct error *error, int number, c
     return kernel_reject(option, error, number, text);
 }
 
+struct kernel_counts kernel_read_counts(const struct bpf_object *programs)
+{
+    struct kernel_counts counts = {0};
+    struct bpf_program *program;
+    bpf_object__for_each_program(program, programs)
+    {
+        struct bpf_prog_info info = {0};
+        uint32_t bytes = sizeof info;
+        const int fd = bpf_program__fd(program);
+        if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0) {
+            counts.run_ns += info.run_time_ns;
+            counts.skipped += info.recursion_misses;
+        }
+    }
+    return counts;
+}
+
 int64_t kernel_clock_offset_ns(void)
 {
     static const char name[] = "monotonic";

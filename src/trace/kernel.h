@@ -26,6 +26,15 @@ enum status kernel_allows(const char *option, struct error *error);
  * programs need of the kernel. Returns STATUS_REJECTED. */
 enum status kernel_report(const char *option, struct error *error, int number, const char *needs);
 
+/* What the kernel counted for a tracer's programs, on all CPUs. */
+struct kernel_counts {
+    uint64_t run_ns;  /* run time of the programs while the kernel measured it */
+    uint64_t skipped; /* events that no program saw, because the program was already running */
+};
+
+struct bpf_object;
+struct kernel_counts kernel_read_counts(const struct bpf_object *programs);
+
 /* Returns how far this program's clock is ahead of the kernel's; 0 outside of a time namespace. */
 int64_t kernel_clock_offset_ns(void);
 

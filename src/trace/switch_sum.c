@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -168,6 +169,10 @@ double kernel_waits_threads(const struct kernel_waits *waits)
 void kernel_waits_answer(const struct kernel_waits *waits, char answer[KERNEL_ANSWER_BYTES])
 {
     struct kernel_wait cpu, queue, disk, thread;
+    char lost[64] = "";
+    if (waits->lost > 0) {
+        snprintf(lost, sizeof lost, "; %" PRIu64 " changes of threads were not seen", waits->lost);
+    }
     get_class(waits, KERNEL_CPU, &cpu);
     get_class(waits, KERNEL_RUN_QUEUE, &queue);
     get_class(waits, KERNEL_DISK, &disk);
@@ -175,8 +180,9 @@ void kernel_waits_answer(const struct kernel_waits *waits, char answer[KERNEL_AN
     snprintf(answer, KERNEL_ANSWER_BYTES,
              "on average %.1f of the server's %.1f threads used a CPU, %.1f waited for one, %.1f "
              "for the disk, and %.1f for another thread or for work; these are the times of "
-             "threads, not of single calls%s",
+             "threads, not of single calls%s%s",
              cpu.threads, kernel_waits_threads(waits), queue.threads, disk.threads, thread.threads,
              waits->is_restarted ? "; the server was restarted, and its new processes are missing"
-                                 : "");
+                                 : "",
+             lost);
 }

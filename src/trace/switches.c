@@ -165,6 +165,7 @@ void switch_tracer_read(struct switch_tracer *tracer, struct kernel_waits *waits
     if (span.begin_ns == 0 || span.end_ns <= span.begin_ns) {
         return; /* the gate did not open */
     }
+    waits->lost = bss->lost + kernel_read_counts(tracer->programs->obj).skipped;
     waits->elapsed_s = (double)(span.end_ns - span.begin_ns) / (double)MONO_NS_PER_S;
     add_sums(tracer, waits);
     uint32_t pid, *before = NULL;

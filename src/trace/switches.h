@@ -34,12 +34,13 @@ enum kernel_class {
 };
 
 enum {
-    KERNEL_ANSWER_BYTES = 320
+    KERNEL_ANSWER_BYTES = 400
 };
 
 struct kernel_waits {
     struct switch_sum sums[SWITCH_PLACES];
     double elapsed_s;  /* time that was watched */
+    uint64_t lost;     /* changes of threads that were not seen, or for which there was no room */
     bool is_restarted; /* a process of the server ended, and its successors are missing */
 };
 

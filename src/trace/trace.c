@@ -279,23 +279,6 @@ static bool exclude(const struct tracer *tracer, uint32_t tid)
                                 sizeof is_there, BPF_ANY) == 0;
 }
 
-/* Returns the run time of the programs on all CPUs while the kernel measured them. */
-static uint64_t read_run_ns(const struct tracer *tracer)
-{
-    struct bpf_program *program;
-    uint64_t ns = 0;
-    bpf_object__for_each_program(program, tracer->programs->obj)
-    {
-        struct bpf_prog_info info = {0};
-        uint32_t bytes = sizeof info;
-        const int fd = bpf_program__fd(program);
-        if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0) {
-            ns += info.run_time_ns;
-        }
-    }
-    return ns;
-}
-
 /* Starts or stops the kernel's measurement of the programs. Other processes may also have the
  * programs measured, so only the growth of the run time in between is added. */
 static void measure(struct tracer *tracer, int64_t now_ns, bool is_over)
@@ -304,12 +287,13 @@ static void measure(struct tracer *tracer, int64_t now_ns, bool is_over)
     if (is_due && tracer->statistics < 0) {
         tracer->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
         tracer->measured_since_ns = now_ns;
-        tracer->run_ns -= tracer->statistics < 0 ? 0 : read_run_ns(tracer);
+        tracer->run_ns -=
+            tracer->statistics < 0 ? 0 : kernel_read_counts(tracer->programs->obj).run_ns;
     } else if (!is_due && tracer->statistics >= 0) {
         close(tracer->statistics);
         tracer->statistics = -1;
         tracer->measured_ns += now_ns - tracer->measured_since_ns;
-        tracer->run_ns += read_run_ns(tracer);
+        tracer->run_ns += kernel_read_counts(tracer->programs->obj).run_ns;
     }
 }
 
@@ -449,7 +433,8 @@ void trace_end(struct tracer *tracer, struct trace_sum *sum)
     atomic_store(&tracer->is_over, true);
     pthread_join(tracer->thread, NULL);
     tracer->has_thread = false;
-    tracer->sum->lost = tracer->programs->bss->lost;
+    tracer->sum->lost =
+        tracer->programs->bss->lost + kernel_read_counts(tracer->programs->obj).skipped;
     *sum = *tracer->sum;
 }
 

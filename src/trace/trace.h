@@ -91,7 +91,8 @@ struct trace_sum {
     } requests[IO_SOURCES];
     uint64_t events; /* all calls and requests, including those before the gate and after the last
                         answer */
-    uint64_t lost;   /* events and names of files for which the ring had no room */
+    uint64_t lost;   /* events and names of files for which the ring had no room, and events that
+                        the kernel's programs did not see */
     uint64_t open;   /* calls that ended before their requests */
     double cpu_s;    /* CPU time of the reading thread */
     double kernel_s; /* CPU time that the eBPF programs took, estimated; negative: unknown */
