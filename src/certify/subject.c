@@ -192,14 +192,6 @@ static enum status write_command(const struct subject *subject, const char *cons
 static enum status add_option(struct subject *subject, const char *option, size_t length,
                               struct error *error)
 {
-    const char *equal = memchr(option, '=', length);
-    if (equal == NULL || equal == option) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "--server-option '%.80s' is not NAME=VALUE: write it as in the server's manual, "
-                  "fsync=off",
-                  option);
-        return STATUS_FATAL;
-    }
     if (subject->start.count + 2 > SUBJECT_WORDS_MAX) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--server-option: too many settings: '%.80s' has no room", option);
@@ -363,11 +355,12 @@ static enum status make_own(struct subject *subject, const struct plan_texts *op
                                      : status;
     }
     for (size_t i = 0; i < options->count && status == STATUS_OK; i++) {
-        const char *option = options->texts[i];
-        while (*option != '\0' && status == STATUS_OK) { /* several settings have blanks between */
+        /* several settings have blanks between */
+        const char *option = options->texts[i] + strspn(options->texts[i], " ");
+        while (*option != '\0' && status == STATUS_OK) {
             const size_t length = strcspn(option, " ");
             status = add_option(subject, option, length, error);
-            option += length + (option[length] == ' ' ? 1 : 0);
+            option += length + strspn(option + length, " ");
         }
     }
     if (status == STATUS_OK && subject->faults.counts[FAULT_POWER] > 0) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,8 +17,8 @@
 #include "plan/facts.h"
 #include "report/report.h"
 
-/* Writes the command that repeats the run: the words of the command line, quoted for a shell, and
- * the seed. */
+/* Writes the command that repeats the run: the words of the command line, quoted for a shell, but
+ * for --out, because the folder exists now; and the seed. */
 static void write_command(const struct plan *plan, int argc, char **argv,
                           struct certificate *certificate)
 {
@@ -25,6 +26,13 @@ static void write_command(const struct plan *plan, int argc, char **argv,
     buffer_add_text(&line, "append certify");
     for (int i = 1; i < argc; i++) {
         char shown[PLAN_TARGET_BYTES];
+        if (strcmp(argv[i], "--out") == 0) {
+            i++;
+            continue;
+        }
+        if (strncmp(argv[i], "--out=", strlen("--out=")) == 0) {
+            continue;
+        }
         target_redact(argv[i], shown, sizeof shown);
         buffer_add_text(&line, " ");
         report_add_word(&line, option_is_target(argv[i]) ? shown : argv[i]);
@@ -34,6 +42,26 @@ static void write_command(const struct plan *plan, int argc, char **argv,
     }
     snprintf(certificate->command, sizeof certificate->command, "%s", buffer_text(&line));
     buffer_fini(&line);
+}
+
+/* Refuses a setting that is not NAME=VALUE. One text may have several, with blanks between. */
+static enum exit_code check_settings(const struct plan_texts *settings, struct error *error)
+{
+    for (size_t i = 0; i < settings->count; i++) {
+        const char *text = settings->texts[i];
+        for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+            const size_t length = strcspn(text, " ");
+            const size_t name_length = strcspn(text, "= ");
+            if (name_length == 0 || name_length == length) {
+                return usage_refuse(error,
+                                    "--server-option '%.*s' is not NAME=VALUE: write it as in the "
+                                    "server's manual, fsync=off",
+                                    (int)MIN(length, (size_t)80), text);
+            }
+            text += length;
+        }
+    }
+    return EXIT_CODE_OK;
 }
 
 /* Refuses combinations of options that make no sense. */
@@ -61,7 +89,7 @@ static enum exit_code check_options(const struct plan *plan, const struct fault_
                             PLAN_TEXTS_MAX - 1);
     }
     if (options->server != NULL) {
-        return EXIT_CODE_OK;
+        return check_settings(&options->options, error);
     }
     if (options->options.count > 0 || options->is_proven) {
         return usage_refuse(error,

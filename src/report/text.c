@@ -1381,7 +1381,7 @@ static void put_search_result(struct screen *out, const struct search *search,
             search->levels[i].outcome == LEVEL_HELD && search->levels[i].hold_ns < search->hold_ns;
     }
     say_if(out, search->held == 0, "no level");
-    say_if(out, search->held > 0, "%s%s %s, all appending throughout; levels of %s%.3g s",
+    say_if(out, search->held > 0, "%s%s %s, all at work throughout; levels of %s%.3g s",
            search->failed == 0 ? "at least " : "", COUNTED(search->held, "session", "sessions"),
            is_shortened ? "up to " : "", figures_seconds(search->hold_ns));
     put(out, "Held");

@@ -217,7 +217,8 @@ class Certifying(harness.Case):
         words = shlex.split(certificate.json["command"])
         self.assertEqual(words[:2], ["append", "certify"])
         out = self.out()
-        words[words.index("--out") + 1] = str(out)
+        self.assertNotIn("--out", words, "its folder exists now")
+        words += ["--out", str(out)]
         for old, new in replaced:
             words[words.index(old)] = new
         ended = self.end(self.start(*words[1:]), certificate.json["exit_code"])

@@ -23,6 +23,11 @@ REFUSED = {
     "server-pid: a word": (("2", TARGET, "--server-pid", "x"), "--server-pid"),
     "server-option of the user's": (("2", TARGET, "--faults", "stop:1", YES, "--server-option", "a=b"),
                                     "--server-option needs a server of append's own"),
+    "setting without a value": ((*SQLITE, "--faults", "kill:1", "--server-option", "fsync"),
+                                "'fsync' is not NAME=VALUE"),
+    "setting without a name": ((*SQLITE, "--faults", "kill:1", "--server-option", "=off"), "'=off' is not NAME=VALUE"),
+    "second of two settings": ((*SQLITE, "--faults", "kill:1", "--server-option", "a=1  b c=2"),
+                               "'b' is not NAME=VALUE"),
     "prove with the user's": (("2", TARGET, "--faults", "stop:1", YES, "--prove"), "--prove needs a server"),
     "prove without an unsafe setting": ((*SQLITE, "--prove", "--faults", "kill:1"),
                                         "--prove needs faults that can lose rows: add power to"),
@@ -63,14 +68,6 @@ class BadInput(certify.Certifying):
                 out = self.out()
                 self.refused("certify", *arguments, "--out", out, code=2, pattern=pattern)
                 self.assertEqual(list(self.temp.iterdir()), [])
-
-    def test_settings(self):
-        """Settings are read when the server is made."""
-        for option in ("fsync", "=off"):
-            with self.subTest(option=option):
-                ended, certificate = self.certify(*SQLITE[1:], "--faults", "kill:1", "--server-option", option, code=2)
-                self.assertRegex(ended.reason, "--server-option.*NAME=VALUE")
-                self.assertEqual(certificate.json["verdict"], "unfinished")
 
     def test_folder_that_exists(self):
         out = self.out()
