@@ -49,7 +49,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         out = self.out()
         process = self.start_ranks(3, "4", "200", self.url, "--table", "late", "--schema-file", schema,
                                    "--recreate", "--out", out,
-                                   mpirun=("--mca", "odls_base_sigkill_timeout", "2"))
+                                   mpirun=("--mca", "odls_base_sigkill_timeout", "5"))
         harness.wait_until(lambda: int(self.sql(
             "select count(*) from pg_stat_activity where query like '%create table late%' "
             "and pid <> pg_backend_pid()")) == 1, "the schema")
