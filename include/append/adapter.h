@@ -33,7 +33,7 @@
 /* Values of adapter.flags. */
 enum adapter_flag {
     ADAPTER_EMBEDDED = 1, /* the database runs inside this process: there is no server to sample */
-    ADAPTER_DISCARDS = 2, /* rows are discarded: count(*) cannot be verified */
+    ADAPTER_DISCARDS = 2, /* rows are discarded: count(*) cannot verify them */
     ADAPTER_FILE = 4,     /* the target is a path, not a host and port */
     ADAPTER_STRING = 8,   /* the target is a string for the client library: scheme:string */
     ADAPTER_ONE_DATABASE = 16, /* a server has one database: targets do not name it */
@@ -63,23 +63,27 @@ struct server_facts {
  * strings, `library` and `facts` outlive every connection and do not change. */
 struct target {
     const char *scheme; /* name of the adapter */
-    const char *url;    /* as given, when the target is a URL; the other members override it */
-    const char *path;   /* ADAPTER_FILE: the database file; ADAPTER_STRING: the string */
-    const char *host;   /* name, address, or folder of a Unix socket */
+    const char *url;    /* the URL as the user gave it; NULL if the target is not a URL; the other
+                           members override its parts */
+    const char *path;   /* ADAPTER_FILE: path of the database file; ADAPTER_STRING: the string after
+                           the scheme */
+    const char *host;   /* name or address of the server, or folder of its Unix socket */
     uint16_t port;
     const char *user;
-    const char *password; /* never printed */
+    const char *password; /* the user's password; never printed */
     const char *database;
     const char *schema;     /* namespace in which the table lives */
     const char *query;      /* parameters of the URL, still encoded (append/url.h) */
     const char *method;     /* one of adapter.methods; open fails if the server does not support it.
                                NULL = the first method that the server supports */
     const char *client_lib; /* ADAPTER_LOADS: file or folder of the client library */
-    const struct adapter_library *library; /* from adapter.start; may be NULL */
-    const struct server_facts *facts;      /* from an earlier connection; NULL = unknown */
-    unsigned connect_timeout_s;            /* at least 1 */
-    unsigned answer_timeout_ms; /* how long TCP waits for a peer that acknowledges nothing, in ms; 0
-                                   = the adapter's choice */
+    /* the client library that adapter.start returned; may be NULL */
+    const struct adapter_library *library;
+    /* facts learned through an earlier connection; NULL = unknown */
+    const struct server_facts *facts;
+    unsigned connect_timeout_s; /* time limit of a connect, in s; at least 1 */
+    unsigned answer_timeout_ms; /* time for which TCP waits for a peer that acknowledges nothing, in
+                                   ms; 0 = the adapter's choice */
     unsigned prepared_statements; /* statements that a session keeps prepared on the server, besides
                                      the adapter's own */
     bool creates_nothing;         /* open does not create a missing database */
@@ -100,20 +104,23 @@ enum {
     SESSION_LIMITS_MAX = 6
 };
 
-/* One setting of a server that limits the number of sessions, as it applies to this user. */
+/* A setting of a server that limits the number of sessions, as it applies to this user. */
 struct session_limit {
-    char name[64];    /* as in the server's manual: "max_connections" */
-    uint64_t allowed; /* sessions that the limit allows, without those reserved for other users */
-    uint64_t used;    /* open sessions that count towards this limit, including this connection */
-    char note[120];   /* how `allowed` was computed; may be empty */
-    char fix[200];    /* how to raise the limit: a statement or a line of a file; N stands for the
-                         number of sessions, N+3 for three more, N*3 for three times as many */
+    char name[64];    /* the setting's name in the server's manual: "max_connections" */
+    uint64_t allowed; /* number of sessions that the limit allows, without sessions that are
+                         reserved for other users */
+    /* number of open sessions that count towards this limit, including this connection */
+    uint64_t used;
+    char note[120]; /* explanation of how `allowed` was computed; may be empty */
+    /* how to raise the limit: a statement or a line of a file; N stands for the number of sessions,
+     * N+3 for three more sessions, N*3 for three times as many */
+    char fix[200];
 };
 
 /* What a server reports about itself. 0 and "" mean unknown. */
 struct server_limits {
     char version[80];
-    size_t count; /* limits that apply; limits that are switched off are left out */
+    size_t count; /* number of entries in `sessions`; limits that are switched off are left out */
     struct session_limit sessions[SESSION_LIMITS_MAX];
     unsigned tasks_per_session; /* processes or threads that the server starts for each session; 0 =
                                    sessions share them */
@@ -140,33 +147,34 @@ struct sql_templates {
 
 /* A kind of statement that a database does not support. */
 struct unsupported {
-    const char *words; /* first words of such a statement: "update", "create index" */
+    const char *words; /* first words of a statement of this kind: "update", "create index" */
     const char *why;   /* the reason and the alternative, a sentence without a full stop */
 };
 
-/* Queries for a table's size and place on the server's disk. $0 as in struct sql_templates; $5 is
- * the table's name as a string literal. */
+/* Queries for a table's size and place on the server's disk. $0 stands for the table's name,
+ * quoted; $5 for the table's name as a string literal. */
 struct storage_queries {
     const char *directory;     /* folder of the database's files, as a path on the server's machine;
                                   NULL if the server does not report it */
     bool is_working_directory; /* the folder is the server process's working directory */
-    const char *const *sizes;  /* return the bytes of the table with its indexes; append uses the
-                                  first query that returns a number; NULL-terminated */
+    /* queries that return the size of the table with its indexes, in bytes; append uses the first
+     * query that returns a number; NULL-terminated */
+    const char *const *sizes;
     const char *right; /* note for the user when the server refuses the queries: it names the
                           missing privilege; NULL if the privilege is unknown */
-    const char *const *counters; /* return names and numbers: the server's counts of its writes and
-                                    syncs; append uses the first query that returns rows;
-                                    NULL-terminated; NULL if the server does not count them */
+    const char *const *counters; /* queries that return names and numbers: the server's counts of
+                                    its writes and syncs; append uses the first query that returns
+                                    rows; NULL-terminated; NULL if the server does not count them */
 };
 
-/* What a call waits for at the server. */
+/* The thing that a call waits for at the server. */
 enum wait_class {
-    WAIT_CPU,       /* nothing that the server names: the session works, or waits for a CPU */
+    WAIT_CPU,       /* no wait that the server names: the session works, or waits for a CPU */
     WAIT_LOG,       /* the log that makes commits durable */
-    WAIT_EXTENSION, /* room in the table's file: one session at a time extends it */
-    WAIT_LOCK,      /* a lock on a row, a table or an object of the user that another session has */
-    WAIT_BUFFER,    /* a page in memory that another session uses */
-    WAIT_LOCK_MANAGER, /* the list of locks itself */
+    WAIT_EXTENSION, /* room in the table's file, which one session at a time extends */
+    WAIT_LOCK, /* a lock that another session has on a row, a table or another object of the user */
+    WAIT_BUFFER,       /* a page in memory that another session uses */
+    WAIT_LOCK_MANAGER, /* the list of locks itself, not a lock in it */
     WAIT_DATA_IO,      /* reads and writes of data files */
     WAIT_COMMIT,       /* bookkeeping of transactions */
     WAIT_REPLICATION,  /* another server that must confirm */
@@ -175,43 +183,47 @@ enum wait_class {
     WAIT_CLASSES
 };
 
-/* Waits without a type: a query whose time is divided after its end, and the rest of that time. */
+/* Names of waits that have no type. WAIT_QUERY: a query whose time is divided among its waits after
+ * its end. WAIT_REST: the part of that time that no counter explains. */
 #define WAIT_QUERY "query"
 #define WAIT_REST "in no counter"
 
-/* How a database shows what its sessions wait for. */
+/* Queries that show what the sessions of a database wait for. */
 struct wait_queries {
-    /* Each returns a row for each session: its number as in struct session_name; 1 if it is at work
-     * on a call, else 0; type and event of its wait as the database names them, NULL if it does not
-     * wait; and the number of its process or thread on the server's machine, or NULL. A row with
-     * the number 0 stands for all sessions without a row of their own. append uses the first query
-     * that succeeds; NULL-terminated. */
+    /* Each query returns a row for each session: the session's number as in struct session_name; 1
+     * if the session works on a call, else 0; type and event of its wait as the database names
+     * them, NULL if it does not wait; and the number of its process or thread on the server's
+     * machine, or NULL. A row with the number 0 stands for all sessions without a row of their own.
+     * append uses the first query that succeeds; NULL-terminated. */
     const char *const *polls;
-    const char *privilege; /* what is missing when the user lacks the privilege for a query, and
-                              the privilege; NULL if no privilege helps */
+    const char *privilege; /* text for the user: what the report lacks without the privilege for a
+                              query, and the privilege's name; NULL if no privilege helps */
 
-    /* The type names a stage of the session's work, which may run or wait. If the server is on this
-     * machine, the kernel says which, and its name for the wait becomes the event. */
+    /* The type of a wait names a stage of the session's work, in which the session may run or wait.
+     * If the server is on this machine, the kernel reports whether the session waits, and the
+     * kernel's name for the wait becomes the event. */
     bool has_stages;
 
-    /* Returns up to one row for the session with the number ?: who holds the lock that it waits
-     * for. The cells: number of that session, its application or user, its state, and its
-     * statement. NULL if the database does not show it. */
+    /* Returns at most one row: who holds the lock for which the session with the number ? waits.
+     * The cells: the holder's number, its application or user, its state, and its statement. NULL
+     * if the database does not show the holder. */
     const char *blocker;
 
-    /* Return names and numbers: counts that the server keeps, of which append reports the growth
-     * during the run. Queries that fail are left out, because versions differ; NULL-terminated.
-     * NULL if there are no such queries. */
+    /* Queries that return names and numbers: counts that the server keeps. append reports how much
+     * the counts grew during the run. Queries that fail are left out, because versions differ;
+     * NULL-terminated. NULL if there are no such queries. */
     const char *const *counters;
 
-    /* What the polls show as WAIT_QUERY is divided by these times after the run. Return the name of
-     * an operation or statement, a wait, and a time in any unit, of the queries that have ended; a
-     * row with the wait "" has the whole time, and what no other row has of it is WAIT_REST. Only
-     * the proportions count. The values of ? are the number of the session that asks, and the
-     * seconds since the polls began: older queries do not count. append uses the first query that
-     * returns rows; NULL-terminated. NULL if the polls show each wait. */
+    /* Queries for the times by which the share of WAIT_QUERY in the polls is divided after the run.
+     * They return rows with the name of an operation or statement, a wait, and a time in any unit,
+     * for the database's queries that have ended. A row with the wait "" has the whole time; the
+     * part of it that no other row has is WAIT_REST. Only the proportions of the times count. The
+     * values of ? are the number of the session that asks, and the seconds since the polls began:
+     * older queries do not count. append uses the first query that returns rows; NULL-terminated.
+     * NULL if the polls show each wait. */
     const char *const *times;
-    const char *no_times; /* why no query returns rows, and what helps */
+    /* text for the user: why the queries in `times` returned no rows, and what helps */
+    const char *no_times;
 
     unsigned least_gap_ms; /* shortest time between two polls, when a poll disturbs the server */
 
@@ -230,23 +242,24 @@ struct wait_queries {
  * text and $9 for the old text as quoted names. */
 #define TABLE_MARK_PREFIX "made by append: "
 struct table_mark_statements {
-    const char *read;  /* returns the text, one cell; ? is the table's name, also in the next two
-                          members */
-    const char *place; /* returns one cell: the names of database and table or, if the server
-                          numbers its tables, the table's number; so a copy of the table with the
-                          same text has another place */
-    const char *const *others; /* return objects that depend on the table, "orders refers to it",
-                                  and as a second cell the name of the object if it is a table that
-                                  says that append created it, else NULL or no cell: append then
-                                  reads that table's mark. Objects that append certainly created may
-                                  be left out. Every query is run; NULL-terminated */
-    const char *write;         /* replaces the text */
-    const char *write_parts;   /* writes the text to the partitions of a table that append has just
-                                  created; NULL if not needed */
-    const char *erase; /* removes an old text, before write; NULL if write replaces an old text */
-    /* Sent before and after append deletes its own rows. They switch off foreign keys, which might
-     * delete rows of tables that the user cannot see and that `others` therefore does not name.
-     * NULL if `others` sees all tables. */
+    const char *read;  /* query that returns the text as one cell; ? is the table's name in this
+                          query, in `place` and in `others` */
+    const char *place; /* query that returns one cell: the names of database and table or, if the
+                          server numbers its tables, the table's number; so a copy of the table with
+                          the same text has another place */
+    /* queries that return objects that depend on the table, "orders refers to it". The second cell
+     * is the object's name if the object is a table that says that append created it, so that
+     * append reads that table's mark; else the second cell is NULL or missing. Objects that append
+     * certainly created may be left out. Every query is run; NULL-terminated */
+    const char *const *others;
+    const char *write;       /* statement that replaces the text */
+    const char *write_parts; /* statement that writes the text to the partitions of a table that
+                                append has just created; NULL if not needed */
+    const char *erase;       /* statement that removes an old text, before `write`; NULL if `write`
+                                replaces an old text */
+    /* Statements that are sent before and after append deletes its own rows. They switch off
+     * foreign keys, which might delete rows of tables that the user cannot see and that `others`
+     * therefore does not name. NULL if `others` sees all tables. */
     const char *begin_delete, *end_delete;
 };
 
@@ -255,26 +268,30 @@ struct table_mark_statements {
  * number of one part, from 1 and from 0; $6 and $7 for its range, from $6 to below $7; $8 for a
  * name for the part, quoted; $9 for all parts, with commas between. */
 struct partition_statements {
-    const char *hash, *range;           /* follow the closing bracket of CREATE TABLE */
-    const char *hash_part, *range_part; /* one part; NULL if no text for it is needed */
+    const char *hash, *range; /* text after the closing bracket of CREATE TABLE, for parts by hash
+                                 and parts by range */
+    /* text for one part, by hash and by range; NULL if no such text is needed */
+    const char *hash_part, *range_part;
     bool are_tables; /* each part is a table, which a statement after CREATE TABLE makes; otherwise
                         the parts are written in place of $9 */
-    const char *least, *most;   /* in place of $6 of the first part and $7 of the last */
-    const char *count;          /* returns how many parts the table ? has */
-    bool excludes_foreign_keys; /* such a table has no foreign keys, and none refers to it */
+    const char *least, *most;   /* bounds of the first and last part: written in place of $6 of the
+                                   first part and $7 of the last part */
+    const char *count;          /* query for the number of parts of the table ? */
+    bool excludes_foreign_keys; /* a table that is divided has no foreign keys, and no foreign key
+                                   refers to it */
 };
 
 /* Foreign keys of a database that takes FOREIGN KEY in CREATE TABLE. */
 struct foreign_key_statements {
-    const char *engine; /* the storage engine that keeps foreign keys; "" if any does */
-    const char *count;  /* returns how many foreign keys the table ? has */
+    const char *engine; /* the storage engine that keeps foreign keys; "" if any engine does */
+    const char *count;  /* query for the number of foreign keys of the table ? */
 };
 
 /* Queries for the server's settings that decide durability and speed, as they apply to this
  * session; and the values that weaken durability. */
 struct settings_queries {
-    const char *const *queries; /* return names and values, one setting a row; append uses the first
-                                   query that succeeds; NULL-terminated */
+    const char *const *queries; /* queries that return names and values, one setting for each row;
+                                   append uses the first query that succeeds; NULL-terminated */
 
     /* Queries about one table, whose name is the parameter `?`. Every query is run. They return
      * rows of (setting, table name) when the table's rows are not durable, and rows for the table's
@@ -282,25 +299,29 @@ struct settings_queries {
     const char *const *table_queries;
 
     const struct weak_setting {
-        const char *name, *value; /* `value` is NULL if every value weakens durability */
-        const char *why;          /* what can be lost */
-    } * weak;                     /* ends with a zeroed entry */
+        const char *name, *value; /* name and weak value of a setting; `value` is NULL if every
+                                     value weakens durability */
+        const char *why;          /* loss that the weak setting can cause */
+    } * weak;                     /* settings that weaken durability; ends with a zeroed entry */
 };
 
 enum {
-    SERVER_SETTINGS_MAX = 96 /* the queries return at most 64 */
+    SERVER_SETTINGS_MAX = 96 /* most settings that are kept; the queries return at most 64 */
 };
 
 /* Statements by which append certify tests what a server keeps. A member is NULL if the database
  * has no statement for its purpose. */
 struct integrity_statements {
-    const char *checkpoint;     /* writes changed pages to the data files; $0 is the table */
-    const char *checkpoint_end; /* is sent after it */
-    const char *available; /* returns a number, 0 if `check` cannot be run; NULL if it always can */
+    /* statement that writes changed pages to the data files; $0 is the table */
+    const char *checkpoint;
+    const char *checkpoint_end; /* statement to send after `checkpoint` */
+    const char *available;      /* query that returns a number, 0 if `check` cannot be run; NULL if
+                                   `check` can always be run */
 
-    /* Reads the table and its indexes; $0 and $5 as in struct storage_queries. A returned row whose
-     * last cell is a text other than "" and "ok" names damage, unless the cell before it is "note".
-     * An error of the server itself (ERROR_SERVER) also is damage. */
+    /* Query that reads the table and its indexes; $0 and $5 are replaced as in struct
+     * storage_queries. A returned row whose last cell is a text other than "" and "ok" names
+     * damage, unless the cell before it is "note". An error of the server itself (ERROR_SERVER) is
+     * also damage. */
     const char *check;
 };
 
@@ -334,22 +355,30 @@ struct connection_info {
     const char *not_in_names; /* characters that a name cannot contain, even quoted; NULL if any
                                  character is allowed */
     const char *method;       /* the method in use: one of adapter.methods; static */
-    const struct sql_templates *words;     /* static; NULL for the SQL that all databases share */
-    const struct storage_queries *storage; /* static; NULL if unknown */
-    const struct table_mark_statements
-        *table_mark; /* static; NULL if the database keeps no text with a table */
-    const struct settings_queries *settings;      /* static; NULL if unknown */
-    const struct integrity_statements *integrity; /* static; NULL if unknown */
-    const char *lift_row_limit; /* lifts, for this connection, a server setting that limits the rows
-                                   of a result; static; NULL if there is no such setting */
-    const char *lasting_tables; /* returns name, storage engine, and whether it is in this
- database (1 or 0), of each table that a
-                                   rollback does not change back; static; NULL if there is no such
-                                   table, or if that is unknown */
-    char address[64];           /* address of the peer; "": the same as `host` */
-    bool has_created_database;  /* open created the database, which was missing */
+    /* SQL for this database; static; NULL for the SQL that all databases share */
+    const struct sql_templates *words;
+    /* queries for the size of tables; static; NULL if unknown */
+    const struct storage_queries *storage;
+    /* statements for the mark; static; NULL if the database keeps no text with a table */
+    const struct table_mark_statements *table_mark;
+    /* queries for the server's settings; static; NULL if unknown */
+    const struct settings_queries *settings;
+    /* statements for append certify; static; NULL if unknown */
+    const struct integrity_statements *integrity;
+    /* statement that lifts, for this connection, a server setting that limits the rows of a result;
+     * static; NULL if there is no such setting */
+    const char *lift_row_limit;
+    /* query for the tables that a rollback does not change back: returns the table's name, its
+     * storage engine, and whether it is in this database (1 or 0); static; NULL if there is no such
+     * table, or if that is unknown */
+    const char *lasting_tables;
 
-    const struct unsupported *unsupported; /* static; ends with a zeroed entry; NULL if unknown */
+    char address[64];          /* address of the peer; "": the same as `host` */
+    bool has_created_database; /* open created the database, which was missing */
+
+    /* kinds of statements that the database does not support; static; ends with a zeroed entry;
+     * NULL if unknown */
+    const struct unsupported *unsupported;
     struct server_facts facts;
 
     /* How this database creates a table that a script declares; NULL if it cannot create one.
@@ -367,11 +396,13 @@ struct connection_info {
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
     const struct partition_statements
-        *partitions; /* static; NULL if the database does not divide tables, or is not known to */
+        *partitions; /* templates for partitions; static; NULL if the database does not divide
+                        tables, or is not known to */
     const struct foreign_key_statements
-        *foreign_keys; /* static; NULL if CREATE TABLE takes no FOREIGN KEY, or is not known to */
+        *foreign_keys; /* facts about foreign keys; static; NULL if CREATE TABLE takes no FOREIGN
+                          KEY, or is not known to */
     char note[240];    /* one line for the user about how this connection works */
-    const struct wait_queries *waits; /* static; NULL if unknown */
+    const struct wait_queries *waits; /* queries for waits; static; NULL if unknown */
 };
 
 enum {
@@ -380,22 +411,23 @@ enum {
 
 /* A statement to run. It is constant and outlives every connection that ran it. */
 struct statement {
-    const char *sql;  /* in this database's dialect; parameters are ? outside quotes and comments */
-    const char *name; /* what the server's log calls it; may be NULL */
-    bool is_prepared; /* true: one statement that is run repeatedly, and that the adapter prepares
-                         if that is faster. false: one or several statements, sent as text each
-                         time */
+    /* text in this database's dialect; parameters are ? outside quotes and comments */
+    const char *sql;
+    const char *name;   /* the statement's name in the server's log; may be NULL */
+    bool is_prepared;   /* true: one statement that is run repeatedly, and that the adapter prepares
+                           if that is faster. false: one or several statements, which the adapter
+                           sends as text each time */
     bool reads_numbers; /* one query that returns whole numbers, perhaps in millions of rows: the
                            adapter reads each row as cheaply as it can */
     unsigned slot; /* 1 to STATEMENT_SLOTS_MAX: the connection keeps one prepared statement for each
-                      slot; 0: the statement has no slot, and only the latest one without a slot
-                      stays prepared */
-    const struct table *parameters; /* with a slot: a column for each ?, with name "", type, size,
-                                       precision and scale; NULL if the statement has no
-                                       parameters */
+                      slot; 0: the statement has no slot, and only the latest statement without a
+                      slot stays prepared */
+    /* a column for each ? of a statement with a slot, with name "", type, size, precision and
+     * scale; NULL if the statement has no parameters */
+    const struct table *parameters;
 };
 
-/* How a transaction begins. */
+/* The properties with which a transaction begins. */
 struct transaction {
     const char *isolation; /* "serializable", "repeatable read", "read committed", "read
                               uncommitted"; NULL for the server's default */
@@ -405,7 +437,7 @@ struct transaction {
 
 /* One value of a result row. An adapter whose client library returns text does not convert it. */
 struct cell {
-    enum column_type type; /* COLUMN_INT64 or COLUMN_TEXT */
+    enum column_type type; /* type of the value: COLUMN_INT64 or COLUMN_TEXT */
     bool is_null;
     union {
         int64_t int64;
@@ -413,25 +445,26 @@ struct cell {
     } as;
 };
 
-/* What happens to the rows that a statement returns. */
+/* The receiver of the rows that a statement returns. */
 struct answer {
     /* Takes one row with `count` borrowed cells. Returns false to stop. NULL if rows are only
      * counted. */
     bool (*take)(void *context, const struct cell *cells, size_t count);
     void *context;
-    uint64_t rows; /* out: rows returned; for a statement that returns no rows, the rows that it
-                      matched */
+    uint64_t rows; /* out: number of rows that the statement returned; for a statement that returns
+                      no rows, number of rows that it matched */
 };
 
-/* What became of the rows of a LOST append. Rows that were handed over and are neither accepted,
- * refused nor in doubt were never sent. */
+/* Counts of the rows of an append that returned LOST. Rows that were handed over and are neither
+ * accepted, refused nor in doubt were never sent. */
 struct append_loss {
-    uint64_t refused;  /* refused by the server before the connection was lost */
-    uint64_t in_doubt; /* sent, not answered when the connection was lost; the last rows sent */
+    uint64_t refused;  /* number of rows that the server refused before the connection was lost */
+    uint64_t in_doubt; /* number of rows that were sent and not answered when the connection was
+                          lost: the last rows sent */
 };
 
-/* Whether a prepared statement failed because the server has forgotten the statement or because a
- * table has changed. */
+/* The reason why a prepared statement failed: the server has forgotten the statement, or a table
+ * has changed. */
 enum staleness {
     STALE_NOT,
     STALE_AGAIN,  /* nothing was done: prepare the statement again, then run it again */
@@ -440,35 +473,35 @@ enum staleness {
 
 struct adapter_conn;     /* a connection; each adapter defines its own */
 struct adapter_prepared; /* a prepared statement of a connection; each adapter defines its own */
-struct dialect;          /* adapters/dialect.h; built-in adapters only */
-struct probe;            /* append/client_socket.h */
+struct dialect;          /* a dialect, see adapters/dialect.h; only built-in adapters have one */
+struct probe;            /* a protocol to recognise, see append/client_socket.h */
 
 struct adapter {
-    const char *name;           /* also the URL scheme; lower case */
+    const char *name;           /* name of the adapter, and of its URL scheme; lower case */
     const char *const *aliases; /* other names that users know the adapter by, NULL-terminated; may
                                    be NULL. Only read for built-in adapters */
-    const char *summary;        /* one line for --help */
-    unsigned flags;             /* enum adapter_flag, or-ed */
+    const char *summary;        /* description of the adapter in one line, for --help */
+    unsigned flags;             /* flags of enum adapter_flag, or-ed */
     uint16_t default_port;
     char identifier_quote;     /* '"' or '`'; 0: names are not quoted. inspect may change it */
     const char *engine_clause; /* the words between CREATE TABLE (...) and the name of a storage
                                   engine; NULL = a table cannot choose its engine */
-    const char *syslog_sql; /* creates the default table, syslog_table, as schemas/syslog does for
-                               built-in adapters; NULL if append does not create it */
+    const char *syslog_sql; /* SQL that creates the default table, syslog_table, as schemas/syslog
+                               does for built-in adapters; NULL if append does not create it */
     size_t stack_bytes; /* stack that a session's thread needs with this client library, in bytes */
     unsigned files_per_session; /* file descriptors that one connection keeps open */
 
     /* Constants for code that several adapters share; each may be NULL. */
     const struct dialect *dialect; /* the adapter's dialect, if it has exactly one */
     const struct probe *probe;     /* how the adapter recognises its servers */
-    const void *own;               /* private to the adapter */
+    const void *own;               /* data that only the adapter uses */
 
     /* Optional. Replaces files_per_session where the number depends on the target. *opening
      * receives the descriptors that open needs in addition while it runs. */
     unsigned (*count_files)(const struct target *target, unsigned *opening);
 
     const char *const *methods; /* ways to append, NULL-terminated; the first is the default. NULL =
-                                   there is one way only */
+                                   there is only one way */
 
     /* Optional, both or neither. start loads the client library (`client_lib` is target.client_lib)
      * and sets up its global state. The main thread calls start once, before any other operation
@@ -488,7 +521,8 @@ struct adapter {
                              unsigned timeout_ms, struct error *error);
 
     /* Connects. On OK the caller owns *conn and ends it with close; otherwise *conn is NULL. LOST:
-     * unreachable, timed out or no room (see error.kind); FATAL: wrong credentials or database. */
+     * the server is unreachable, timed out or has no room (see error.kind). FATAL: the credentials
+     * or the database are wrong. */
     enum status (*open)(const struct adapter *adapter, const struct target *target,
                         struct adapter_conn **conn, struct error *error);
 
@@ -500,9 +534,9 @@ struct adapter {
     void (*interrupt)(struct adapter_conn *conn);
 
     /* Optional; end_sessions needs name_session. name_session is called by another thread, like
-     * interrupt. end_sessions is called on another connection. It ends those of this user's
-     * sessions that have these names, whatever they are doing, and adds their number to *ended. It
-     * gives up at the moment until_ns (CLOCK_MONOTONIC, ns). */
+     * interrupt. end_sessions is called on another connection. It ends the sessions of this user
+     * that have these names, whatever they are doing, and adds their number to *ended. It gives up
+     * at the moment until_ns (CLOCK_MONOTONIC, ns). */
     void (*name_session)(struct adapter_conn *conn, struct session_name *name);
     enum status (*end_sessions)(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
@@ -531,9 +565,9 @@ struct adapter {
     enum status (*append_open)(struct adapter_conn *conn, const struct table *table,
                                struct error *error);
 
-    /* Hands over 1 to ROW_BATCH_MAX rows; called any number of times per append, or not at all. A
-     * failed call ends the append and sets *kept to the number of rows of this append that the
-     * server acknowledged as kept. The caller sets *kept to 0 before the call; an adapter that
+    /* Hands over 1 to ROW_BATCH_MAX rows; called any number of times for each append, or not at
+     * all. A failed call ends the append and sets *kept to the number of rows of this append that
+     * the server acknowledged as kept. The caller sets *kept to 0 before the call; an adapter that
      * keeps all rows of an append or none does not set it. */
     enum status (*append_rows)(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error);

@@ -8,10 +8,10 @@
 
 #include "append/api.h"
 
-/* Text or bytes that grow. One thread at a time. The buffer remembers a failed allocation: later
- * calls do nothing, and buffer_failed returns true. */
+/* A text or bytes that grow. One thread at a time uses a buffer. The buffer remembers a failed
+ * allocation: later calls do nothing, and buffer_failed returns true. */
 struct buffer {
-    char *bytes; /* terminated as soon as anything was added; owned */
+    char *bytes; /* the content, with a '\0' after it once anything was added; owned */
     size_t length;
     size_t capacity;
     bool has_failed;

@@ -73,9 +73,9 @@ bool client_socket_is_ended(const struct client_socket *socket) APPEND_API(clien
 enum {
     CLIENT_SOCKET_CANCELLED = -2,
 
-    /* TCP notices a silent peer within some 10 s, unless the target sets another time. In this
-     * order: seconds of idleness before the first probe, seconds between probes, number of probes,
-     * and ms that data may stay unacknowledged. */
+    /* TCP notices a silent peer within some 10 s, unless the target sets another time. IDLE_S:
+     * seconds of idleness before the first probe. INTERVAL_S: seconds between probes. PROBES:
+     * number of probes. ANSWER_MS: ms for which data may stay unacknowledged. */
     CLIENT_SOCKET_IDLE_S = 5,
     CLIENT_SOCKET_INTERVAL_S = 2,
     CLIENT_SOCKET_PROBES = 3,
@@ -87,7 +87,8 @@ enum {
  * default of all adapters when answer_timeout_ms is 0. */
 unsigned client_socket_answer_ms(unsigned answer_timeout_ms) APPEND_API(client_socket_answer_ms);
 
-/* Makes TCP watch the peer of a socket, with the times above. */
+/* Makes TCP watch the peer of a socket, with the times CLIENT_SOCKET_IDLE_S to
+ * CLIENT_SOCKET_ANSWER_MS; an answer_timeout_ms other than 0 replaces the latter. */
 void client_socket_watch_peer(int descriptor, unsigned answer_timeout_ms)
     APPEND_API(client_socket_watch_peer);
 
@@ -101,10 +102,10 @@ int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is
 struct client_deadline {
     const struct target *target;
     int64_t until_ns;
-    unsigned rest_s; /* second part of the time limit: it is used after the server was silent in the
-                        first part */
+    unsigned rest_s; /* length of the time limit's second part, which begins if the server was
+                        silent in the first part */
     bool has_answered;
-    enum error_kind ended; /* why waiting ended: ERROR_TIMEOUT or ERROR_CANCELLED */
+    enum error_kind ended; /* reason why waiting ended: ERROR_TIMEOUT or ERROR_CANCELLED */
 };
 
 /* Starts the time limit. With `server_speaks_first`, target.is_another checks a server that stays
@@ -116,7 +117,7 @@ void client_deadline_begin(struct client_deadline *deadline, const struct target
 int client_deadline_wait(struct client_deadline *deadline, int descriptor, short events)
     APPEND_API(client_deadline_wait);
 
-/* The judgement on the bytes received so far. */
+/* Whether the bytes received so far are an answer of the protocol. */
 enum probe_answer {
     PROBE_NO,
     PROBE_YES,
@@ -125,10 +126,10 @@ enum probe_answer {
 
 /* A protocol, and how to recognise its servers. */
 struct probe {
-    const char *protocol;    /* for messages: "MySQL's" */
+    const char *protocol;    /* name of the protocol in messages: "MySQL's" */
     const char *socket_name; /* name of the server's Unix socket within its folder */
     bool is_port_in_name;    /* the socket's name ends in the port */
-    const void *question;    /* sent first; NULL if the server speaks first */
+    const void *question;    /* bytes that are sent first; NULL if the server speaks first */
     size_t question_bytes;
     enum probe_answer (*recognise)(const unsigned char *answer, size_t length);
 

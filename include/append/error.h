@@ -24,26 +24,26 @@ enum status {
     STATUS_FATAL,    /* continuing is pointless: wrong password, no such table, out of memory */
 };
 
-/* Why a call failed. Ledgers, exit codes and retries use this grouping. */
+/* The reason why a call failed. Ledgers, exit codes and retries use this grouping. */
 enum error_kind {
     ERROR_NONE,
-    ERROR_USAGE,         /* the request makes no sense */
-    ERROR_UNREACHABLE,   /* nothing listens there, unknown host, network down */
-    ERROR_TIMEOUT,       /* no answer within the time limit */
-    ERROR_AUTH,          /* wrong user or password */
-    ERROR_LIMIT,         /* the server has no room for one more session */
-    ERROR_NOT_FOUND,     /* no such database, schema, table or column */
-    ERROR_BUSY,          /* a lock was not granted in time: the call may be retried */
-    ERROR_DEADLOCK,      /* rolled back to end a deadlock: the transaction may be retried */
-    ERROR_SERIALIZATION, /* rolled back for a conflict with another transaction: the transaction may
-                            be retried */
+    ERROR_USAGE,       /* the request makes no sense */
+    ERROR_UNREACHABLE, /* nothing listens there, the host is unknown, or the network is down */
+    ERROR_TIMEOUT,     /* no answer within the time limit */
+    ERROR_AUTH,        /* wrong user or password */
+    ERROR_LIMIT,       /* the server has no room for one more session */
+    ERROR_NOT_FOUND,   /* no such database, schema, table or column */
+    ERROR_BUSY,        /* a lock was not granted in time: the call may be retried */
+    ERROR_DEADLOCK, /* the server rolled back to end a deadlock: the transaction may be retried */
+    ERROR_SERIALIZATION, /* the server rolled back because of a conflict with another transaction:
+                            the transaction may be retried */
     ERROR_READ_ONLY,   /* the server takes no writes: a standby, or set read-only; this can pass */
     ERROR_DUPLICATE,   /* the server refused the rows: a unique key already exists */
     ERROR_DATA,        /* the server refused the rows for another reason */
     ERROR_UNSUPPORTED, /* the adapter or the server cannot do this */
     ERROR_CONNECTION,  /* an open connection was lost */
     ERROR_SERVER,      /* the server failed in another way; see sqlstate and text */
-    ERROR_CANCELLED,   /* given up because the program is ending */
+    ERROR_CANCELLED,   /* the call was given up because the program is ending */
     ERROR_MEMORY,      /* this program is out of memory */
     ERROR_SYSTEM,      /* a system call of this program failed; native_code is errno */
 };
@@ -51,11 +51,12 @@ enum error_kind {
 struct error {
     enum error_kind kind;
     int native_code;                     /* the database's own number or errno; 0 = unknown */
-    char sqlstate[ERROR_SQLSTATE_BYTES]; /* five characters, or empty */
-    char text[ERROR_TEXT_BYTES];         /* one line, without line breaks, truncated if too long */
+    char sqlstate[ERROR_SQLSTATE_BYTES]; /* SQLSTATE: five characters, or empty */
+    char text[ERROR_TEXT_BYTES]; /* message: one line, without line breaks, truncated if too long */
 
-    /* What is full, a static string: the server's setting by its name in the manual
-     * (session_limit.name), "" = an unknown setting, ERROR_LIMIT_..., or NULL = nothing is full. */
+    /* The limit that was reached, a static string: the server's setting by its name in the manual
+     * (session_limit.name), "" = an unknown setting, ERROR_LIMIT_..., or NULL = no limit was
+     * reached. */
     const char *limit;
 };
 

@@ -30,7 +30,7 @@ enum {
     X(INT64, "int64", int64, NUMBER, NOTHING)                                                      \
     X(FLOAT32, "float32", float32, NUMBER, NOTHING)                                                \
     X(FLOAT64, "float64", float64, NUMBER, NOTHING)                                                \
-    /* unscaled: value = int64 / 10^scale, |int64| < 10^18 */                                      \
+    /* an unscaled integer: value = int64 / 10^scale, |int64| < 10^18 */                           \
     X(DECIMAL, "decimal", int64, NUMBER, DIGITS)                                                   \
     X(TEXT, "text", text, TEXT, SIZE)        /* UTF-8, at most `size` characters when size > 0 */  \
     X(BYTES, "bytes", text, TEXT, SIZE)      /* any bytes, at most `size` of them when size > 0 */ \
@@ -58,14 +58,14 @@ struct column_kind {
     enum {
         COLUMN_IS_OTHER,
         COLUMN_IS_NUMBER,
-        COLUMN_IS_TEXT, /* a struct text_value */
+        COLUMN_IS_TEXT, /* text, bytes and JSON; each value is a struct text_value */
         COLUMN_IS_MOMENT,
         COLUMN_IS_ADDRESS,
     } is;
     enum {
-        COLUMN_TAKES_UNKNOWN, /* scripts cannot use the type */
+        COLUMN_TAKES_UNKNOWN, /* the type cannot be used by scripts */
         COLUMN_TAKES_NOTHING,
-        COLUMN_TAKES_SIZE, /* text or text(20) */
+        COLUMN_TAKES_SIZE, /* the type takes a size, as in text(20) */
         COLUMN_TAKES_DIGITS,
         COLUMN_TAKES_FRACTION,
     } takes;
@@ -88,11 +88,12 @@ struct column {
 };
 
 struct table {
-    char name[ROW_NAME_BYTES];        /* as the user wrote it, unquoted */
-    char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" where there is only one */
-    bool is_missing; /* the first row creates the table, with the columns that append declares */
+    char name[ROW_NAME_BYTES];        /* the table's name as the user wrote it, unquoted */
+    char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" where the database has only one */
+    bool is_missing; /* the table does not exist yet: the first row creates it, with the columns
+                        that append declares */
     size_t column_count;
-    struct column *columns; /* owned: table_fini frees it */
+    struct column *columns; /* the columns; owned: table_fini frees the array */
 };
 
 /* Initialises an empty table. Fails with ERROR_USAGE when the name is empty or too long. */
@@ -107,8 +108,8 @@ enum status table_add_column(struct table *table, const struct column *column, s
 void table_fini(struct table *table) APPEND_API(table_fini);
 
 struct text_value {
-    const char *bytes; /* not terminated */
-    uint32_t length;   /* bytes */
+    const char *bytes; /* the text or bytes, without a terminating '\0' */
+    uint32_t length;   /* length in bytes */
 };
 
 /* An array of batch.row_count values; column.type says which member is valid. */
@@ -128,17 +129,17 @@ union column_values {
 
 struct column_data {
     union column_values values;
-    const uint8_t *is_null; /* one entry a row, 1 = NULL; NULL pointer = no row is NULL */
+    const uint8_t *is_null; /* one entry for each row, 1 = NULL; NULL pointer = no row is NULL */
 };
 
 struct batch {
     const struct table *table;
-    size_t row_count;                  /* 1 … ROW_BATCH_MAX */
+    size_t row_count;                  /* number of rows: 1 … ROW_BATCH_MAX */
     const struct column_data *columns; /* table->column_count entries, in the table's order */
 };
 
-/* Returns the bytes of all values, as the arrays above hold them; for text, the bytes of the text
- * itself. NULL values count 0 bytes. */
+/* Returns the bytes of all values, in the form in which column arrays hold them; for text, the
+ * bytes of the text itself. NULL values count 0 bytes. */
 uint64_t batch_bytes(const struct batch *batch) APPEND_API(batch_bytes);
 
 #endif

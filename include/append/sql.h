@@ -16,8 +16,8 @@ enum sql_script_kind {
     SQL_SCRIPT_ROLLBACK, /* ends the transaction; a rollback to a savepoint is OTHER */
 };
 
-/* Syntax that a dialect has in addition to 'it''s', E'it\'s', $$it's$$ and SQL's comments;
- * or-ed. */
+/* Flags, to be or-ed: syntax that a dialect has in addition to 'it''s', E'it\'s', $$it's$$ and
+ * SQL's comments. */
 enum sql_lexis {
     SQL_BACKSLASHES = 1, /* a backslash escapes a quote within a text: 'it\'s' */
     SQL_HASHES = 2,      /* # begins a comment */

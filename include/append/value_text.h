@@ -18,7 +18,7 @@ enum {
 
 /* A point in time as calendar fields, UTC. */
 struct civil_time {
-    int64_t year; /* proleptic Gregorian calendar; 0 is 1 BC */
+    int64_t year; /* year in the proleptic Gregorian calendar; 0 is 1 BC */
     unsigned month, day, hour, minute, second;
     uint32_t nanosecond;
 };
@@ -67,7 +67,7 @@ static inline bool value_store_integer(enum column_type type, int64_t number, vo
     }
 }
 
-/* 10^0 to 10^19. */
+/* The powers of ten from 10^0 to 10^19, indexed by the exponent. */
 extern const uint64_t value_powers_of_ten[20] APPEND_API(value_powers_of_ten);
 
 /* Returns the limit for the unscaled integers of a COLUMN_DECIMAL: their absolute values are below

@@ -15,9 +15,10 @@
 #include "adapters/http.h"
 
 enum {
-    PIECE_BYTES = 16 << 20, /* bytes of an append in one request; the server's limit is 1 GiB */
-    KEPT_BYTES = 16 << 10,  /* bytes of memory that are kept between appends */
-    SAMPLE_ROWS = 100,      /* documents that are read to find a collection's columns */
+    /* bytes after which an append sends a request; the server's limit is 1 GiB */
+    PIECE_BYTES = 16 << 20,
+    KEPT_BYTES = 16 << 10, /* most memory that `body` keeps between appends, in bytes */
+    SAMPLE_ROWS = 100,     /* most documents that are read to find a collection's columns */
 };
 
 static const char *const methods[] = {"import", "document", NULL};
@@ -147,7 +148,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
             buffer_add(&conn->labels, i == 0 ? "{" : ",", 1);
             http_add_string(&conn->labels, column == key ? "_key" : column->name,
                             strlen(column == key ? "_key" : column->name));
-            buffer_add(&conn->labels, ":", 2); /* with its '\0' */
+            buffer_add(&conn->labels, ":", 2); /* the colon and its '\0' */
         }
         if (buffer_failed(&conn->labels)) {
             return dialect_memory_error(error);
@@ -168,7 +169,7 @@ static enum status read_import(struct adapter_conn *conn, uint64_t *failed, stru
         error_set(error, ERROR_SERVER, 0, NULL,
                   "the answer to an import does not contain the number of created documents");
         json_decref(answer);
-        return STATUS_LOST; /* unknown whether the rows were stored */
+        return STATUS_LOST; /* it is unknown whether the rows were stored */
     }
     const json_int_t created = json_integer_value(json_object_get(answer, "created"));
     const json_t *details = json_object_get(answer, "details");
@@ -201,7 +202,7 @@ static enum status read_documents(struct adapter_conn *conn, uint64_t *failed, s
     while ((codes = strchr(codes, ':')) != NULL) {
         *failed += strtoull(++codes, NULL, 10);
     }
-    /* at least one document failed */
+    /* at least one document failed: without a possible number, all documents count as failed */
     *failed = *failed == 0 || *failed > conn->rows ? conn->rows : *failed;
     const char *body = http_body(conn->http, &length);
     return http_record_error(conn->http, body, length, error);

@@ -35,8 +35,9 @@ void arangodb_classify_error(unsigned status, const char *body, size_t length,
 
 struct adapter_conn {
     struct http *http;
-    struct buffer root, path; /* beginning of all paths, "/_db/NAME"; current request's path */
-    json_t *properties;       /* properties from the URL for collections to create */
+    struct buffer root, path; /* beginning of all paths, "/_db/NAME"; path of the current request */
+    json_t *properties; /* properties that append gives to the collections that it creates; read
+                           from the URL */
     bool waits_for_sync, sends_array, has_created_database;
     const char *database; /* the target's database */
 
@@ -44,7 +45,8 @@ struct adapter_conn {
     const struct table *table;
     struct buffer labels; /* the text before each value of a row, each text with its '\0' */
     struct buffer body;
-    uint64_t rows, accepted; /* rows in the body; stored rows of earlier requests */
+    /* number of rows in the body; number of stored rows of earlier requests */
+    uint64_t rows, accepted;
 };
 
 /* Starts conn->path with a path of the database. */
@@ -66,9 +68,9 @@ enum status arangodb_run(struct adapter_conn *conn, const struct statement *stat
 enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *statement,
                              struct adapter_prepared **prepared, struct error *error);
 
-/* Adds columns to the table of a collection, because a collection declares no columns. For append's
- * own table these are its known columns, for other tables the members of `documents`, a JSON
- * array. */
+/* Adds columns to the table of a collection, because a collection declares no columns. The columns
+ * of append's own table are known; the columns of another table are the members of `documents`, a
+ * JSON array. */
 enum status arangodb_guess_columns(struct table *table, const json_t *documents,
                                    struct error *error);
 

@@ -19,11 +19,11 @@ struct request {
     const char *path, *path_end, *body, *end; /* body == end: no body */
 };
 
-/* How a parameter is replaced. */
+/* The place of a parameter in a statement, which decides how the parameter is replaced. */
 enum place {
-    PLACE_QUERY, /* by @p1: the value is sent apart from the AQL */
-    PLACE_PATH,  /* by the value, percent-encoded */
-    PLACE_BODY,  /* by the value as JSON */
+    PLACE_QUERY, /* in AQL: replaced by @p1, and the value is sent apart from the AQL */
+    PLACE_PATH,  /* in the path of a request: replaced by the value, percent-encoded */
+    PLACE_BODY,  /* in the body of a request: replaced by the value as JSON */
 };
 
 /* Reads the request at `text`, after blanks. Returns false if the text is not a request. */
@@ -126,7 +126,7 @@ static enum status send_plain(struct adapter_conn *conn, const struct request *r
     struct buffer body = {0};
     enum status status = STATUS_FATAL;
     arangodb_begin_path(conn, "");
-    if (parameters == NULL) { /* each ? belongs to the text */
+    if (parameters == NULL) { /* without parameters, each ? is part of the text */
         buffer_add(&conn->path, request->path, (size_t)(request->path_end - request->path));
         buffer_add(&body, request->body, length);
     } else {

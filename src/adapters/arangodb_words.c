@@ -35,7 +35,7 @@ void arangodb_classify_error(unsigned status, const char *body, size_t length,
             *meaning = known[i].meaning;
         }
     }
-    if (number > 1500 && number < 1600) { /* AQL errors */
+    if (number > 1500 && number < 1600) { /* the numbers of errors in AQL */
         *meaning = (struct dialect_meaning){STATUS_REJECTED, ERROR_USAGE, NULL};
     }
     if (message != NULL) {

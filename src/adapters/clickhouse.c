@@ -29,7 +29,7 @@ struct adapter_conn {
     char version[64];
     char user[128], database[128];
     enum clickhouse_method method;
-    uint64_t number; /* the session's number; its upper bits are the same in the whole process */
+    uint64_t number; /* the session's number; all numbers of a process have the same upper bits */
     char agent[160];
 
     const struct table *table; /* the table that insert_path and the open append write to */
@@ -103,15 +103,15 @@ static enum status check_insert(struct adapter_conn *conn, uint64_t length, stru
                : http_malformed_answer(conn->http, "an INSERT", error);
 }
 
-/* Returns what a request for the statement `name` adds to User-Agent. Names of statements have no
- * characters that a header cannot contain. */
+/* Returns the text that a request for the statement `name` adds to its header User-Agent. Names of
+ * statements have no characters that a header cannot contain. */
 static const char *agent_for(struct adapter_conn *conn, const char *name)
 {
     snprintf(conn->agent, sizeof conn->agent, " (session %" PRIu64 "; %s)", conn->number, name);
     return conn->agent;
 }
 
-/* Runs one statement of this name and adds its rows to the answer. */
+/* Runs one statement under the name `name` and adds its rows to the answer. */
 static enum status run_one(struct adapter_conn *conn, const char *name, const struct buffer *sql,
                            struct answer *answer, uint64_t *written, struct error *error)
 {
@@ -252,8 +252,8 @@ static void end(struct adapter_conn *conn)
     buffer_fini(&conn->body);
 }
 
-/* Recognises ClickHouse: only ClickHouse sends headers that begin like this, even when it answers
- * with an error. */
+/* Recognises ClickHouse by its headers, which it also sends with an error and no other server
+ * sends. */
 static bool is_clickhouse(unsigned status, const char *headers, const char *body)
 {
     (void)status;

@@ -34,7 +34,7 @@ struct clickhouse_reading {
     struct answer *answer;
     struct cell *cells;
     size_t room;
-    bool has_failed;                      /* out of memory */
+    bool has_failed;                      /* memory has run out */
     char exception[2 * ERROR_TEXT_BYTES]; /* error text that the answer contains; "": no error */
 };
 

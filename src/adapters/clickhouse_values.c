@@ -134,7 +134,8 @@ static void add_quoted(struct buffer *out, struct text_value text, char quote)
 static char *put_binary(char *out, const struct column *column, union column_values values,
                         size_t row)
 {
-    /* for each type, the encoding with the same bytes as in a batch, perhaps in another order */
+    /* for each type, the encoding whose values have the same bytes as in a batch, perhaps in
+     * another order */
     static const uint32_t same_encodings[COLUMN_TYPE_COUNT] = {
         [COLUMN_BOOL] = CLICKHOUSE_NATIVE(CLICKHOUSE_UINT, 1),
         [COLUMN_INT16] = CLICKHOUSE_NATIVE(CLICKHOUSE_INT, 2),

@@ -18,39 +18,39 @@
 struct dialect_failure {
     bool is_connecting;   /* the call was a connect, which is never REJECTED */
     int number;           /* the database's own error number; 0 = unknown */
-    const char *sqlstate; /* "" = unknown */
+    const char *sqlstate; /* SQLSTATE of the failure; "" = unknown */
     const char *text;     /* the server's message */
 };
 
 struct dialect_meaning {
     enum status status;
     enum error_kind kind;
-    const char *limit; /* see error.limit */
+    const char *limit; /* value for error.limit */
 };
 
 /* The connection whose catalogue is queried, and facts about its session. */
 struct dialect_asker {
     const struct adapter *adapter;
     struct adapter_conn *conn;
-    const char *schema;      /* as named by the target; may be NULL */
-    const char *user;        /* for messages */
+    const char *schema;      /* schema that the target names; may be NULL */
+    const char *user;        /* the user's name, for messages */
     bool prepares;           /* each session keeps one prepared statement on the server */
     bool has_prepared;       /* this session has already prepared that statement */
     unsigned statements;     /* other statements that each session keeps prepared */
     unsigned has_statements; /* other statements that this session has prepared */
 
-    struct server_facts *facts; /* filled by describe; NULL if not needed */
+    struct server_facts *facts; /* receives facts from describe; NULL if not needed */
 };
 
 struct dialect {
     const char *name; /* the database's name, as in connection_info.dialect */
 
-    /* Classifies a failure. Returns false if its meaning is unknown; *meaning is then unchanged. */
+    /* Classifies a failure. Returns false, and leaves *meaning unchanged, if the failure's meaning
+     * is unknown. */
     bool (*classify_error)(const struct dialect_failure *failure, struct dialect_meaning *meaning);
 
     /* Writes the server's message without the parts that differ from row to row, so that equal
-     * causes have equal texts, followed by advice if there is any. `user` as in struct
-     * dialect_asker. */
+     * causes have equal texts, followed by advice if there is any. `user` is the user's name. */
     void (*write_text)(const struct dialect_failure *failure, const char *user, char *text,
                        size_t size);
 
@@ -64,7 +64,7 @@ struct dialect {
     enum status (*limits)(const struct dialect_asker *asker, struct server_limits *limits,
                           struct error *error);
 
-    /* These members are the same as in struct connection_info. */
+    /* The members below are the same as in struct connection_info. */
     bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
@@ -128,7 +128,8 @@ enum clickhouse_wire {
 #define CLICKHOUSE_WIDTH(native) ((native)&0xffffff)
 
 enum {
-    DIALECT_CLICKHOUSE_SESSION_BITS = 24 /* lower bits of the number of a session */
+    /* number of lower bits of a session's number that differ within a process */
+    DIALECT_CLICKHOUSE_SESSION_BITS = 24
 };
 
 /* Returns connection_info.unsupported for a server of this version ("18.16.1"). */
@@ -149,9 +150,9 @@ enum status dialect_postgresql_foreign(enum status status, const char *query, st
 /* Checks whether these bytes are PostgreSQL's answer to a TLS request. */
 enum probe_answer dialect_postgresql_recognise(const unsigned char *answer, size_t length);
 
-/* How to read the rows of a query for columns. */
+/* A way to read the rows of a query for columns. */
 struct dialect_columns {
-    size_t fields;                                                 /* cells of a row */
+    size_t fields;                                                 /* number of cells in a row */
     void (*read)(struct column *column, const struct cell *cells); /* fills a zeroed column */
 };
 

@@ -21,19 +21,20 @@ enum {
 /* https://clickhouse.com/docs: src/Common/ErrorCodes.cpp */
 static const struct {
     struct dialect_meaning meaning;
-    uint16_t codes[16]; /* ends with 0 */
+    uint16_t codes[16]; /* numbers of the errors; ends with 0 */
 } meanings[] = {
     {{STATUS_FATAL, ERROR_AUTH, NULL}, {192, 193, 194, 195, 291, 497, 516}},
     {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {10, 16, 47, 60, 81}},
     {{STATUS_FATAL, ERROR_READ_ONLY, NULL}, {164, 242}},
     {{STATUS_FATAL, ERROR_USAGE, NULL}, {36, 42, 44, 45, 50, 56, 115, 119}},
-    /* too many parts, or too many simultaneous queries in total or of this user: nothing was
-     * stored */
+    /* the table has too many parts, or the server or this user too many simultaneous queries:
+     * nothing was stored */
     {{STATUS_REJECTED, ERROR_BUSY, NULL}, {202, 203, 252, 285}},
     {{STATUS_REJECTED, ERROR_TIMEOUT, NULL}, {159, 160}},
     {{STATUS_REJECTED, ERROR_DATA, NULL},
      {6, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 131, 321, 349, 469}},
-    {{STATUS_LOST, ERROR_CONNECTION, NULL}, {319}}, /* unknown whether the rows were inserted */
+    /* it is unknown whether the rows were inserted */
+    {{STATUS_LOST, ERROR_CONNECTION, NULL}, {319}},
 };
 
 static bool classify_error(const struct dialect_failure *failure, struct dialect_meaning *meaning)
@@ -51,7 +52,8 @@ static bool classify_error(const struct dialect_failure *failure, struct dialect
 static void write_text(const struct dialect_failure *failure, const char *user, char *text,
                        size_t size)
 {
-    /* the message is cut at the first of these: its rest differs from row to row or says nothing */
+    /* the message is cut at the first of these texts, because its rest differs from row to row or
+     * says nothing */
     static const char *const ends[] = {
         ", e.what()", " (version ", ". Expected one of", "Stack trace", ": would use", " before: ",
         " (at row ",  ": (at row ", ": elapsed",         "\n",          ". Merges are"};

@@ -13,7 +13,7 @@
  * library. */
 struct number_meaning {
     struct dialect_meaning meaning;
-    uint16_t numbers[20]; /* ends with 0 */
+    uint16_t numbers[20]; /* numbers of the errors; ends with 0 */
 };
 
 static const struct number_meaning connect_meanings[] = {
@@ -22,7 +22,8 @@ static const struct number_meaning connect_meanings[] = {
     {{STATUS_LOST, ERROR_LIMIT, ""}, {1226}}, /* the user's limit, found by `full` */
     {{STATUS_LOST, ERROR_LIMIT, ERROR_LIMIT_TASKS}, {1135}},
     {{STATUS_LOST, ERROR_LIMIT, NULL}, {1041}}, /* out of memory */
-    /* the server cannot resolve this machine's name; the client library, the server's name */
+    /* the server cannot resolve this machine's name, or the client library cannot resolve the
+     * server's name */
     {{STATUS_LOST, ERROR_UNREACHABLE, NULL}, {1042, 2005}},
     {{STATUS_LOST, ERROR_CONNECTION, NULL}, {1043, 2006, 2013}}, /* bad handshake; server lost */
     {{STATUS_LOST, ERROR_SERVER, NULL}, {1053}},                 /* shutting down */
@@ -40,10 +41,12 @@ static const struct number_meaning connect_meanings[] = {
 
 /* Meanings of error numbers on an open connection, where the SQLSTATE is missing or too general. */
 static const struct number_meaning call_meanings[] = {
-    /* files, disks, memory and storage engine of the server; syntax of the user's SQL */
+    /* failures of the server's files, disks, memory and storage engines; wrong syntax in the user's
+     * SQL */
     {{STATUS_REJECTED, ERROR_SERVER, NULL}, {1016, 1021, 1023, 1030, 1037, 1041, 1064, 1114}},
     {{STATUS_REJECTED, ERROR_DUPLICATE, NULL}, {1062}},
-    /* NULL, out of range, truncated, no default, foreign keys, no partition, a trigger, a check */
+    /* values that are NULL, out of range or truncated; missing defaults; foreign keys, partitions,
+     * triggers, checks */
     {{STATUS_REJECTED, ERROR_DATA, NULL},
      {1048, 1264, 1265, 1364, 1366, 1406, 1451, 1452, 1470, 1526, 1644, 3819, 4025}},
     {{STATUS_REJECTED, ERROR_BUSY, NULL}, {1099, 1205, 3572}}, /* waited for a lock */
@@ -55,15 +58,17 @@ static const struct number_meaning call_meanings[] = {
     {{STATUS_REJECTED, ERROR_LIMIT, ""}, {1226}},
     {{STATUS_FATAL, ERROR_LIMIT, "max_prepared_stmt_count"}, {1461}},
     {{STATUS_FATAL, ERROR_AUTH, NULL}, {1044, 1045, 1142, 1143, 1227, 1370}},
-    /* no database selected; number of values; nullable column in a primary key */
+    /* no database is selected; the number of values is wrong; a primary key has a nullable
+     * column */
     {{STATUS_FATAL, ERROR_USAGE, NULL}, {1046, 1136, 1171}},
     {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {1049, 1054, 1146}},
-    /* read-only tables, views, engines, generated columns */
+    /* writes to read-only tables, views, engines and generated columns */
     {{STATUS_FATAL, ERROR_UNSUPPORTED, NULL}, {1036, 1286, 1347, 1394, 1471, 3105}},
     {{STATUS_FATAL, ERROR_READ_ONLY, NULL}, {1290, 1792, 1836}},
     {{STATUS_FATAL, ERROR_DATA, NULL}, {1153, 2020}}, /* max_allowed_packet */
     {{STATUS_FATAL, ERROR_MEMORY, NULL}, {2008}},
-    /* shut down, killed, aborted, idle too long; a malformed answer, or no answer */
+    /* the server shut down, killed or aborted the session, or closed it after a time; a malformed
+     * answer, or no answer */
     {{STATUS_LOST, ERROR_CONNECTION, NULL},
      {1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1927, 4031, 2000, 2006, 2013, 2014, 2026,
       2027, 2055}},
@@ -147,7 +152,7 @@ static void cut_value(char *text, const char *before, const char *open, const ch
         last = at;
     }
     if (last != NULL) {
-        memmove(start, last + 1, strlen(last + 1) + 1); /* after the closing quote */
+        memmove(start, last + 1, strlen(last + 1) + 1); /* keeps the text after the closing quote */
     }
 }
 
@@ -170,7 +175,7 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     }
     cut_value(text, "Duplicate entry", " '", "' for key");
     cut_value(text, " value", ": '", "' for column");
-    /* advice: the missing privilege, or how to give a password */
+    /* adds advice: the missing privilege, or how to give a password */
     const size_t length = strlen(text);
     if (number == 1698 || (number == 1045 && strstr(message, "(using password: NO)") != NULL)) {
         snprintf(text + length, size - length,
@@ -202,7 +207,8 @@ static const char columns_sql[] =
     " column_comment from information_schema.columns"
     " where table_schema = database() and table_name = ? order by ordinal_position";
 
-/* Unique indexes of one column, with the number of the column's characters that they cover. */
+/* Unique indexes of one column, with the number of characters of the column that each index
+ * covers. */
 static const char indexes_sql[] =
     "select min(column_name), max(sub_part) from information_schema.statistics"
     " where non_unique = 0 and table_schema = database() and table_name = ?"
@@ -240,7 +246,7 @@ static void read_column(struct column *column, const struct cell *cells)
      * few digits that every value fits */
     static const struct {
         const char *type;
-        const char *part; /* text within the column's type */
+        const char *part; /* text to find within the column's type */
         enum column_type column;
         uint8_t precision;
     } integers[] = {{"tinyint", "tinyint(1)", COLUMN_BOOL, 2},
@@ -465,7 +471,7 @@ enum {
 
 /* Facts about the server: a name and a value per row of the answers. */
 struct facts {
-    char names[FACTS_MAX][40]; /* "": end of the list */
+    char names[FACTS_MAX][40]; /* names of the facts; "" ends the list */
     char texts[FACTS_MAX][FACT_BYTES];
 };
 
@@ -518,7 +524,7 @@ static void add_limit(struct server_limits *limits, const char *name, int64_t al
 }
 
 /* Queries the version and the limits. Only the first query must succeed: servers of this family do
- * not understand all of the others. */
+ * not understand all of the further queries. */
 static enum status ask_limits(const struct dialect_asker *asker, struct server_limits *limits,
                               struct error *error)
 {
@@ -564,7 +570,7 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
     most = number_of(&facts, "max_user_connections");
     const bool is_own = most != number_of(&facts, "max_user_connections_global");
     if (most > 0 && (is_own || !is_admin)) {
-        const char *account = text_of(&facts, "account"); /* 'user'@'host', quoted */
+        const char *account = text_of(&facts, "account"); /* the account as 'user'@'host', quoted */
         snprintf(note, sizeof note, "%.30s%.80s",
                  is_own ? "for account " : "for every account, here ", account);
         snprintf(fix, sizeof fix, "ALTER USER %.140s WITH MAX_USER_CONNECTIONS N", account);
@@ -611,7 +617,7 @@ static bool declare(const struct column *column, bool is_numbered, bool has_type
     enum {
         FRACTION_DIGITS = 6,
         CHAR_MAX_SIZE = 255,
-        VARCHAR_MAX_SIZE = 16383, /* in characters of 4 bytes */
+        VARCHAR_MAX_SIZE = 16383, /* longest VARCHAR, in characters of 4 bytes */
         TEXT_MAX_BYTES = 65535,
         PRECISION_MAX = 38,
     };

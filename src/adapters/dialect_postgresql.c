@@ -6,7 +6,7 @@
 #include "base/ask.h"
 
 struct state_meaning {
-    const char *sqlstate; /* five characters, or the beginning of a class */
+    const char *sqlstate; /* SQLSTATE: five characters, or the beginning of a class */
     struct dialect_meaning meaning;
 };
 
@@ -482,10 +482,10 @@ static const struct storage_queries storage = {
                               "select pg_total_relation_size(to_regclass(quote_ident($5)))", NULL},
     .counters =
         (const char *const[]){
-            /* versions 14 to 17 */
+            /* query for versions 14 to 17 */
             "select key, value::bigint from pg_catalog.pg_stat_wal s, jsonb_each_text(to_jsonb(s))"
             " where key in ('wal_write', 'wal_sync')",
-            /* from version 18 on; the context 'init' is that of a new segment */
+            /* query for version 18 and later; the context 'init' is that of a new segment */
             "select name, sum(number)::bigint from pg_catalog.pg_stat_io,"
             " lateral (values ('wal_write', writes), ('wal_sync', fsyncs)) v(name, number)"
             " where object = 'wal' and context = 'normal' group by name",
@@ -571,7 +571,7 @@ static const struct settings_queries settings = {
             " 'unlogged_tables', string_agg(c.relname::text, ', ' order by c.relname) from"
             " pg_catalog.pg_class c join part on c.oid = part.id where c.relpersistence = 'u'"
             " having count(*) > 0",
-            /* indexes, triggers and foreign keys, by name */
+            /* returns indexes, triggers and foreign keys, by name */
             "select what || ' of ' || relname, count(*) || ': ' || string_agg(name::text, ', '"
             " order by name) from (select oid, relname from pg_catalog.pg_class where oid ="
             " pg_catalog.to_regclass(pg_catalog.quote_ident(?))) t join (select 'indexes' as what,"
@@ -606,9 +606,10 @@ static const struct foreign_key_statements foreign_keys = {
              " and conrelid = pg_catalog.to_regclass(pg_catalog.quote_ident(?))",
 };
 
-/* The function, because the view joins it with the roles and databases, which costs a third more.
- * Versions differ in upper and lower case of events, and in the prefix of some: 14 turned the lock
- * on the content of a buffer into BufferContent, 17 turned WALWrite into WalWrite. */
+/* The polls call the function pg_stat_get_activity: the view pg_stat_activity joins it with the
+ * roles and databases, which costs a third more. Versions differ in upper and lower case of events,
+ * and in the prefix of some: 14 turned the lock on the content of a buffer into BufferContent, 17
+ * turned WALWrite into WalWrite. */
 static const struct wait_queries waits = {
     .polls =
         (const char *const[]){

@@ -18,7 +18,7 @@
  * lowest byte. `part` is a part of the message: it decides where a driver reports only the primary
  * code, or where the code is ERROR (1), which covers many failures. */
 static const struct {
-    int code; /* 0: any code */
+    int code; /* SQLite's code; 0: any code */
     const char *part;
     enum status status;
     enum error_kind kind;
@@ -71,7 +71,7 @@ enum column_type dialect_type_of(const char *name)
 {
     static const struct {
         enum column_type type;
-        const char *names[12]; /* ends with NULL */
+        const char *names[12]; /* names of the type; ends with NULL */
     } types[] = {
         {COLUMN_BOOL, {"boolean", "bool"}},
         {COLUMN_INT16, {"smallint", "int2", "short"}},
@@ -170,7 +170,8 @@ static void read_column(struct column *column, const struct cell *cells)
     }
     const bool is_only_key = ask_number(&cells[FIELD_IS_ONLY_KEY]) != 0;
     column->is_unique |= is_only_key;
-    /* such a column is an alias of the rowid, to which SQLite assigns a value */
+    /* an INTEGER column that alone is the primary key is an alias of the rowid, to which SQLite
+     * assigns a value */
     column->has_default |= is_only_key && ask_number(&cells[FIELD_HAS_NO_ROWID]) == 0 &&
                            strcasecmp(column->type_name, "integer") == 0;
 }

@@ -37,7 +37,7 @@ enum auth {
     AUTH_HEADER
 };
 
-/* Whether and why the reading of a body ended early. */
+/* The reason why the reading of a body ended early; BODY_OPEN: it has not ended early. */
 enum body_end {
     BODY_OPEN,
     BODY_ENOUGH,
@@ -50,33 +50,35 @@ struct http {
     const struct http_database *database;
     unsigned connect_timeout_s, answer_timeout_ms; /* the target's limits */
     bool (*is_cancelled)(void);
-    char place[300]; /* host:port, for messages */
-    char *url;       /* owned, like the next two */
+    char place[300]; /* host:port, in messages */
+    char *url;       /* the server's URL; owned, like ca_file */
     char *ca_file;
-    CURL *easy; /* kept with TLS (16 KiB, two descriptors), else only while connecting; or NULL */
+    CURL *easy; /* libcurl's handle: with TLS kept (16 KiB, two descriptors), else only while
+                   connecting; may be NULL */
     bool is_tls, is_verified;
     enum auth auth;
-    int64_t until_ns;        /* time limit of open; 0: no limit */
-    int64_t connected_by_ns; /* time limit of connecting, 0: not started */
+    int64_t until_ns; /* moment at which open must end; 0: no limit */
+    /* moment at which connecting must end; 0: connecting has not started */
+    int64_t connected_by_ns;
 
-    int sock;                    /* -1: not connected */
-    struct client_socket socket; /* the same socket, for an interrupt from another thread */
+    int sock;                    /* the connection's socket; -1: not connected */
+    struct client_socket socket; /* the connection's socket, for an interrupt from another thread */
     atomic_bool is_interrupted;
-    int socket_errno; /* why creating a socket failed */
+    int socket_errno; /* errno of the latest failure to create a socket */
     bool is_kept;     /* libcurl's handle is being freed, but its socket is to stay open */
 
     struct buffer fixed; /* the part of every request after its first line */
-    struct buffer head;  /* head of the request */
+    struct buffer head;  /* head of the current request */
     struct http_answer answer;
-    struct buffer body;                 /* kept body, or the beginning of a line */
-    const struct http_request *current; /* borrowed */
+    struct buffer body; /* the kept body, or the beginning of a line that is not complete yet */
+    const struct http_request *current; /* the current request; borrowed */
     size_t written;                     /* bytes of the request that may have reached the server */
     struct append_loss loss;            /* the rows that the append in progress has lost */
     enum body_end body_end;
     struct http_splitter splitter;
     enum http_place at; /* place of the latest byte of the answer */
-    size_t around;      /* bytes of body before the element that is being read */
-    size_t skipped;     /* bytes of the answer after `take` had enough */
+    size_t around;      /* bytes in `body` that precede the element that is being read */
+    size_t skipped;     /* bytes of the answer that were skipped after `take` had stopped */
     char in[IN_BYTES];
 };
 
@@ -159,7 +161,7 @@ static bool set_up(struct http *http, char *reason)
         {CURLOPT_NOSIGNAL, 1},
         {CURLOPT_NOPROGRESS, 0},
         {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1},
-        /* 0 would mean the library's default */
+        /* a time of 0 would mean the library's default */
         {CURLOPT_CONNECTTIMEOUT_MS, left_ms > 0 ? (long)left_ms : 1},
         {CURLOPT_BUFFERSIZE, 1024},
         {CURLOPT_SSL_VERIFYPEER, http->is_verified ? 1 : 0},
@@ -264,7 +266,7 @@ static enum status reconnect(struct http *http, struct error *error)
         return status;
     }
     curl_easy_setopt(http->easy, CURLOPT_ERRORBUFFER, NULL);
-    keep_socket(http, sock); /* if several sockets were tried, this is the connected one */
+    keep_socket(http, sock); /* if several sockets were tried, `sock` is the connected socket */
     if (!http->is_tls) {
         /* a blocking recv needs no wait before it */
         fcntl(sock, F_SETFL, fcntl(sock, F_GETFL) & ~O_NONBLOCK);
@@ -383,8 +385,8 @@ static short events_of(struct http *http)
     const ssize_t length =
         http->is_tls ? -1 : recv(http->sock, start, sizeof start, MSG_PEEK | MSG_DONTWAIT);
     if (length == (ssize_t)sizeof start && (start[9] == '1' || start[9] == '2')) {
-        /* the rest is written: 100 Continue is not the final answer, and a server that answers 2xx
-         * still expects the body */
+        /* the rest of the request is still written: 100 Continue is not the final answer, and a
+         * server that answers 2xx still expects the body */
         return POLLOUT;
     }
     if (length >= 0) {
@@ -563,10 +565,10 @@ static enum status read_answer(struct http *http, struct error *error)
         const ssize_t got = receive(http);
         if (got > 0) {
             if (http_answer_read(answer, http->in, (size_t)got) < (size_t)got) {
-                answer->ends_connection = true; /* more than one answer */
+                answer->ends_connection = true; /* the server has sent more than one answer */
             }
         } else if (http->body_end == BODY_ENOUGH) {
-            answer->phase = HTTP_CUT; /* the rest is not wanted */
+            answer->phase = HTTP_CUT; /* the rest of the answer is not wanted */
         } else if (got < 0) {
             const bool is_late = errno == ETIMEDOUT;
             const enum error_kind other = errno == ECANCELED ? ERROR_CANCELLED : ERROR_CONNECTION;
@@ -832,7 +834,7 @@ const char *http_header(const struct http *http, const char *name)
         return NULL;
     }
     char *const start = http->answer.head.bytes;
-    start[(size_t)(value - start) + length] = '\0'; /* replaces a blank or '\r' */
+    start[(size_t)(value - start) + length] = '\0'; /* the '\0' replaces a blank or '\r' */
     return value;
 }
 

@@ -42,9 +42,10 @@ struct http;
 struct http_database {
     size_t conn_bytes; /* size of the database's struct adapter_conn */
     uint16_t default_port;
-    const char *user_header,
-        *password_header;     /* for auth=header; NULL if auth=header is not supported */
-    const char *default_user; /* NULL if no credentials are sent without a user */
+    const char *user_header, *password_header; /* names of the headers for auth=header; NULL if
+                                                  auth=header is not supported */
+    const char *default_user; /* user whose name is sent if the target has no user; NULL if no
+                                 credentials are sent then */
     const char *ping;         /* path of a harmless GET, which shows that the server is there */
 
     /* Recognises the database by the answer to a GET of `question`; `protocol`, for example
@@ -52,8 +53,8 @@ struct http_database {
     const char *question, *protocol;
     bool (*recognises_answer)(unsigned status, const char *headers, const char *body);
 
-    /* Optional. Returns whether the database itself sent an answer that says "busy": a proxy in
-     * front of the database may have sent it. NULL if only the database sends such answers. */
+    /* Optional. Returns whether the database itself, and not a proxy in front of it, sent an answer
+     * that says "busy". NULL if only the database sends such answers. */
     bool (*is_own)(unsigned status, const char *headers, const char *body);
 
     /* Optional. Initialises a connection from its target; the connection is zeroed except for its
@@ -80,18 +81,19 @@ struct http_database {
 
 struct http_request {
     const char *method; /* "GET", "POST", "DELETE" ... */
-    const char *path;   /* with its query, encoded: "/write?db=x" */
+    const char *path;   /* path with its query, encoded: "/write?db=x" */
     const char *type;   /* content type of the body; NULL if there is no body */
-    const void *body;   /* borrowed */
+    const void *body;   /* the body; borrowed */
     size_t length;
     struct buffer *body_buffer; /* the body's buffer, which is freed when the body has been written,
                                    so that waiting sessions do not keep their buffers; NULL if
                                    nothing is to be freed */
-    const char *accept;         /* type of the answer; NULL for any type */
-    const char *agent;          /* added to append's name and version; NULL for nothing */
+    const char *accept;         /* content type that the answer should have; NULL for any type */
+    const char *agent; /* text for the User-Agent header, after append's name and version; NULL for
+                          no text */
 
     /* `take` takes the body of an answer with status 2xx line by line; '\0' replaces the line
-     * break. If it returns false, the rest is skipped. If `take` is NULL, the body is kept. The
+     * break. If `take` returns false, the rest is skipped. If `take` is NULL, the body is kept. The
      * body of any other status is always kept. If `rows` is not NULL, the body is JSON, and `take`
      * takes the elements of the array that is the member `rows`, instead of lines; the text around
      * the array's elements is kept. */
@@ -196,8 +198,9 @@ void http_add_base64(struct buffer *buffer, const void *bytes, size_t length);
  * of any object. Initialised with zeros except for the name. */
 struct http_splitter {
     const char *name;
-    unsigned depth, array_depth; /* depth of brackets; the array's depth, 0: outside the array */
-    size_t matched; /* bytes of the latest string, equal to the name's; SIZE_MAX: it differs */
+    unsigned depth, array_depth; /* depth of brackets; depth of the array, 0: outside the array */
+    size_t matched; /* bytes of the latest string that are equal to `name`; SIZE_MAX: the string
+                       differs */
     bool is_in_string, is_escaped, is_name, is_in_element;
 };
 enum http_place {
@@ -212,9 +215,9 @@ enum http_place http_split(struct http_splitter *splitter, char byte);
  * limited, and a malformed answer is reported as soon as possible. */
 struct http_answer {
     struct buffer head;   /* status line, headers and the empty line after them; owned */
-    unsigned status;      /* 0: the head is not complete yet */
+    unsigned status;      /* status of the answer; 0: the head is not complete yet */
     bool ends_connection; /* no further request can be sent on this connection */
-    const char *fault;    /* why the answer is malformed, static; NULL if no fault was found */
+    const char *fault; /* reason why the answer is malformed, static; NULL if no fault was found */
 
     /* Takes a part of the body, and may overwrite it. If it returns false, the rest of the body is
      * not handed over. */
@@ -225,7 +228,7 @@ struct http_answer {
         HTTP_HEAD,
         HTTP_LENGTH,     /* a body with `left` more bytes */
         HTTP_TO_END,     /* a body that ends with the connection */
-        HTTP_CHUNK_SIZE, /* chunks: a line with the length of the next chunk */
+        HTTP_CHUNK_SIZE, /* before a chunk: a line with the length of the chunk */
         HTTP_CHUNK,
         HTTP_CHUNK_END, /* the line break after a chunk */
         HTTP_TRAILER,   /* lines after the last chunk */

@@ -16,7 +16,7 @@ enum {
 struct row_buffer {
     struct cell *cells;
     char (*reals)[VALUE_TEXT_BYTES];
-    char **texts; /* owned, freed after each row */
+    char **texts; /* texts of the cells; owned, freed after each row */
     size_t count;
 };
 

@@ -19,8 +19,8 @@ struct influxdb_lines {
     const struct table *table; /* the table that `names` describes; NULL if `names` is not valid */
     struct buffer names; /* names of the table and its columns in the order of a line, each after
                             its length; owned */
-    const struct column *serial; /* n3, if it is added to the time, else NULL */
-    struct buffer text;          /* owned */
+    const struct column *serial; /* the column n3, if it is added to the time, else NULL */
+    struct buffer text;          /* the lines; owned */
     uint64_t rows;               /* rows in `text` */
 };
 
@@ -44,8 +44,9 @@ struct adapter_conn {
     char version[64];
     bool has_created_database;
     char database[128];
-    struct buffer write_path, query_path; /* owned */
-    bool has_row_number;                  /* the measurement described last has a field n3 */
+    /* paths of the requests that write and that query; owned */
+    struct buffer write_path, query_path;
+    bool has_row_number; /* the measurement that was described last has a field n3 */
     struct influxdb_lines lines;
 };
 
@@ -53,10 +54,10 @@ struct adapter_conn {
 struct influxdb_reading {
     struct adapter_conn *conn;
     struct answer *answer;
-    /* for InfluxDB only: called for each series; may be NULL */
+    /* called for each series, with InfluxDB only; may be NULL */
     void (*take_series)(void *context, const json_t *series);
     void *context;
-    bool takes_largest; /* keep only the largest count of a row */
+    bool takes_largest; /* of the counts in a row, only the largest is kept */
     bool has_header;    /* the header line of the CSV has been read */
     bool take_stopped;
     enum status status;

@@ -155,7 +155,7 @@ static void add_name(struct buffer *names, const char *name, const char *suffix,
     buffer_add_text(names, suffix);
 }
 
-/* Writes a name and advances *name to the next one. */
+/* Writes a name and advances *name to the next name. */
 static char *put_name(char *out, const char **name)
 {
     uint16_t length;

@@ -166,7 +166,7 @@ static bool take_setting(void *context, const struct cell *cells, size_t count)
 static bool take_build(void *context, const struct cell *cells, size_t count)
 {
     char text[160];
-    char *const version = context; /* server_limits.version */
+    char *const version = context; /* points to server_limits.version */
     ask_text(&cells[0], text, sizeof text);
     const char *name = count > 0 ? strstr(text, "QuestDB ") : NULL;
     if (name != NULL) {

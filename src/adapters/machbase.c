@@ -29,7 +29,7 @@
 #include "base/text.h"
 #include "base/url.h"
 
-/* The library relies on these sizes and offsets. */
+/* The library relies on the sizes and offsets that are checked here. */
 _Static_assert(sizeof(void *) == 8 && sizeof(long) == 8, "the library is for 64-bit Linux");
 _Static_assert(sizeof(struct tm) == 56, "struct tm as the library has it");
 _Static_assert(sizeof(union machbase_value) == 80 && _Alignof(union machbase_value) == 8,
@@ -93,11 +93,11 @@ enum {
     DONE = 0,
     DONE_WITH_INFO = 1,
     END_OF_ROWS = 100,
-    TERMINATED = -3, /* the length of a terminated string */
-    DROP = 1,        /* frees a statement */
+    TERMINATED = -3, /* length that the library takes to mean: the text ends with '\0' */
+    DROP = 1,        /* option of SQLFreeStmt that frees a statement */
     NO_PROMPT = 0,
-    AS_TEXT = 1,    /* type of a bound column */
-    NULL_DATA = -1, /* indicator of a column */
+    AS_TEXT = 1,    /* C type with which result columns are bound */
+    NULL_DATA = -1, /* length that the library stores for a NULL */
 };
 
 /* The server's error numbers, and one number of the library. */
@@ -126,10 +126,11 @@ struct adapter_library {
 };
 
 struct append {
-    handle statement;     /* NULL if no append is open */
-    uint64_t rows;        /* rows handed over */
-    uint64_t sent;        /* rows that the library took */
-    uint64_t other_codes; /* rows refused with a different code from the first row */
+    handle statement; /* statement of the open append; NULL if no append is open */
+    uint64_t rows;    /* number of rows that were handed over */
+    uint64_t sent;    /* number of rows that the library took */
+    /* number of rows that were refused with a different code from the first row */
+    uint64_t other_codes;
     struct error failure; /* failure of the first row that append or the server refused */
 };
 
@@ -143,10 +144,10 @@ struct adapter_conn {
     struct client_socket socket;
     struct append append;
     size_t row_value_count;           /* number of columns that the table has on the server */
-    union machbase_value *row_values; /* owned: one row */
-    uint16_t *columns; /* owned: for each value, the index of its column in the described table;
-                          that table's column count = the column is not in it */
-    const char *text;  /* the connection string while connecting */
+    union machbase_value *row_values; /* values of one row; owned */
+    uint16_t *columns; /* for each value, the index of its column in the described table, or that
+                          table's column count if the column is not in the table; owned */
+    const char *text;  /* the connection string, valid while connecting */
     char host[256];
     uint16_t port;
     char user[128];
@@ -251,7 +252,7 @@ static enum status start(const char *client_lib, struct adapter_library **librar
 {
     static const struct {
         const char *name;
-        size_t offset; /* offset of its pointer in struct functions */
+        size_t offset; /* offset of the function's pointer in struct functions */
     } symbols[] = {
 #define FUNCTION_SYMBOL(name, ...) {#name, offsetof(struct functions, name)},
         FUNCTIONS(FUNCTION_SYMBOL)};
@@ -392,7 +393,8 @@ bool machbase_encode(const struct column *column, union column_values values, si
         return true;
     case COLUMN_TIMESTAMP:
         value->time.ns = values.int64[row];
-        return value->time.ns < -4 || value->time.ns > -2; /* not a code of the library */
+        /* -4 to -2 are codes of the library */
+        return value->time.ns < -4 || value->time.ns > -2;
     case COLUMN_IP4:
         value->address.length = 4;
         memcpy(value->address.bytes, values.ip4[row], sizeof values.ip4[row]);
@@ -629,7 +631,7 @@ static void close_connection(struct adapter_conn *conn)
         client_socket_shut(&conn->socket, SHUT_RDWR);
         conn->call->SQLFreeStmt(conn->append.statement, DROP);
     }
-    /* otherwise the library would wait for an answer to its farewell */
+    /* without this the library would wait for an answer to its farewell */
     client_socket_shut(&conn->socket, SHUT_RD);
     if (conn->is_connected) {
         conn->call->SQLDisconnect(conn->connection);
@@ -690,7 +692,7 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
 
 /* One column of a result's current row. */
 struct bound {
-    char *text;         /* owned */
+    char *text;         /* text of the cell; owned */
     unsigned long size; /* size of text: the longest value that is read, one byte that reveals a
                            longer value, and a NUL */
     long length;        /* length of the value, or NULL_DATA */
@@ -721,7 +723,7 @@ static bool write_value(struct buffer *text, const struct column *column,
         buffer_add_format(text, "%.*g", DBL_DECIMAL_DIG, values.float64[0]);
         return true;
     case COLUMN_TIMESTAMP:
-        /* text would be read in the library's time zone */
+        /* a time as text would be read in the library's time zone */
         buffer_add_format(text, "FROM_TIMESTAMP(%" PRId64 ")", values.int64[0]);
         return true;
     case COLUMN_TEXT:
@@ -961,7 +963,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     return status;
 }
 
-/* Counts the failures whose code differs from that of the first failure, which is kept. */
+/* Counts the failures whose code differs from the code of the first failure, which is kept. */
 static void count_failure(struct append *append, bool is_first, int code)
 {
     append->other_codes += !is_first && code != append->failure.native_code ? 1 : 0;
@@ -999,7 +1001,7 @@ static enum status begin_append(struct adapter_conn *conn, const char *table_nam
     status = check(conn, *statement, conn->call->SQLAppendOpen(*statement, table_name, CHECK_EVERY),
                    error);
     if (status == STATUS_OK) {
-        /* set each time, because opening an append resets the callback */
+        /* the callback is set each time, because opening an append resets it */
         conn->call->SQLAppendSetErrorCallback(*statement, on_error);
         return STATUS_OK;
     }
@@ -1321,7 +1323,7 @@ const struct adapter adapter_machbase = {
     /* a quoted name would keep its case, but tables have upper-case names */
     .identifier_quote = '\0',
     .stack_bytes = (size_t)256 * 1024,
-    .files_per_session = 2, /* a socket, and the library's epoll instance while it waits */
+    .files_per_session = 2, /* a socket, and the library's epoll instance while the library waits */
     .start = start,
     .stop = stop,
     .client_version = client_version,

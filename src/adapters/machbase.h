@@ -39,13 +39,13 @@ void machbase_string_build(struct buffer *text, const struct machbase_target *pl
 enum machbase_type {
     MACHBASE_INT32 = 4,
     MACHBASE_INT16 = 5,
-    MACHBASE_FLOAT = 6, /* 4 bytes */
+    MACHBASE_FLOAT = 6, /* a number of 4 bytes */
     MACHBASE_REAL = 7,
     MACHBASE_DOUBLE = 8,
     MACHBASE_VARCHAR = 12,
     MACHBASE_DATETIME = 93,
     MACHBASE_INT64 = -5,
-    MACHBASE_BINARY = -2, /* also clob and blob */
+    MACHBASE_BINARY = -2, /* the type binary, and also clob and blob */
     MACHBASE_TEXT = 2100,
     MACHBASE_JSON = 2101,
     MACHBASE_IP4 = 2104,
@@ -56,18 +56,19 @@ enum machbase_type {
 };
 
 struct machbase_address {
-    uint8_t length; /* 4 or 6; 0 = NULL */
+    uint8_t length; /* version of IP, 4 or 6; 0 = NULL */
     uint8_t bytes[16];
     char *text;
 };
 
 struct machbase_variable {
-    unsigned length; /* 0 = NULL */
+    unsigned length; /* length in bytes; 0 = NULL */
     const void *data;
 };
 
 struct machbase_time {
-    int64_t ns; /* since 1970 UTC; -1 = NULL; -2 to -4: the time is in another member, or now */
+    int64_t ns; /* time since 1970-01-01 UTC; -1 = NULL; -2 to -4 = another member has the time, or
+                   the time is now */
     struct tm parts;
     char *text;
     char *format;

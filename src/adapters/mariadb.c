@@ -37,15 +37,16 @@ struct mariadb_append {
     bool in_transaction; /* the append began a transaction */
     const struct table *table;
     bool keeps_failed_rows;
-    uint64_t kept;        /* rows that stay whatever happens */
-    uint64_t provisional; /* rows in the transaction, not committed */
-    size_t sent;          /* rows of the latest statement */
+    uint64_t kept; /* number of rows that the server keeps, even if the rest of the append fails */
+    /* number of rows in the append's transaction, which is not committed yet */
+    uint64_t provisional;
+    size_t sent; /* number of rows of the latest statement */
     unsigned statements;
 };
 
 /* The encoding of a result column's values. */
 struct result_column {
-    uint8_t type; /* enum enum_field_types */
+    uint8_t type; /* type of the column, of enum enum_field_types */
     uint8_t decimals;
     bool is_unsigned;
 };
@@ -54,32 +55,34 @@ struct result_column {
 struct adapter_prepared {
     bool is_kept; /* the server still has the statement */
     unsigned long id;
-    unsigned column_count;         /* columns of its result; 0: the statement returns no rows */
-    struct result_column *columns; /* owned */
+    unsigned column_count; /* number of columns of the result; 0: the statement returns no rows */
+    struct result_column *columns; /* columns of the result; owned */
 };
 
 /* A connection. It is kept small, because there are thousands of connections: it holds no rows. The
  * text of a statement is freed as soon as it is sent, before the session waits for the answer. */
 struct adapter_conn {
     MYSQL mysql;
-    bool uses_insert;     /* method "insert" */
-    bool is_method_given; /* the user gave the method: no other may be used */
+    bool uses_insert;     /* the connection uses the method "insert" */
+    bool is_method_given; /* the user chose the method: no other method may be used */
     bool is_lost;
     bool is_utc; /* the session's time zone was set */
     bool has_created_database;
-    struct client_socket socket; /* for an interrupt from another thread */
-    const char *why_no_bulk;     /* static; NULL = bulk is in use or was not requested */
+    struct client_socket socket; /* the connection's socket, for an interrupt from another thread */
+    const char *why_no_bulk; /* reason why bulk is not in use; static; NULL = bulk is in use or was
+                                not requested */
     struct mariadb_append append;
     unsigned long statement;             /* id of the prepared bulk statement */
-    const struct table *statement_table; /* bulk statement's table; NULL if it is not prepared */
+    const struct table *statement_table; /* table of the bulk statement; NULL if the bulk statement
+                                            is not prepared */
     const struct server_facts *facts;    /* the target's facts, or `learned`; may be NULL */
-    struct server_facts *learned;        /* facts from describe, owned; may be NULL */
-    unsigned kept_statements;            /* script statements that a session keeps prepared */
-    bool sends_text;                     /* script statements are sent as text: see choose_method */
-    bool has_begun;                      /* begin has begun a transaction */
-    bool shows_transactions;             /* the server's status showed a transaction after BEGIN */
-    unsigned prepared_count;             /* prepared statements on the server */
-    struct buffer packet; /* the statement to send; its memory is kept for the next statement */
+    struct server_facts *learned;        /* facts that describe learned; owned; may be NULL */
+    unsigned kept_statements; /* number of script statements that a session keeps prepared */
+    bool sends_text;          /* script statements are sent as text: see choose_method */
+    bool has_begun;           /* begin has begun a transaction */
+    bool shows_transactions;  /* the server's status showed a transaction after BEGIN */
+    unsigned prepared_count;  /* number of prepared statements on the server */
+    struct buffer packet;     /* the statement to send; its memory is kept for the next statement */
 };
 
 /* A connect in progress, including the set-up of its session. Strings are borrowed from the target
@@ -92,7 +95,7 @@ struct connecting {
     char socket_path[256];
     bool needs_tls;                  /* a connection without TLS is an error */
     bool may_use_tls;                /* TLS is possible, as known before option files are read */
-    struct client_deadline deadline; /* for all steps of the connect */
+    struct client_deadline deadline; /* time limit of all steps of the connect together */
 };
 
 enum {
@@ -142,7 +145,8 @@ static struct text_value bytes_of(const struct column *column, union column_valu
         break;
     case COLUMN_FLOAT32:
         if (fabsf(values.float32[row]) > FLT_MAX / 2) {
-            /* near the largest float, the shortest digits may mean a number above it */
+            /* near the largest float, the shortest digits may mean a number above the largest
+             * float */
             length = (int)value_text_real(text, (double)values.float32[row], false);
         }
         break;
@@ -201,7 +205,7 @@ void mariadb_add_literal(struct buffer *sql, const struct column *column,
         for (uint32_t i = 0; i < value.length; i++) {
             if (value.bytes[i] == '\'' || (value.bytes[i] == '\\' && has_escapes)) {
                 buffer_add(sql, value.bytes + done, i - done);
-                buffer_add(sql, &value.bytes[i], 1); /* doubled */
+                buffer_add(sql, &value.bytes[i], 1); /* adds the character a second time */
                 done = i;
             }
         }
@@ -227,7 +231,7 @@ static size_t put_time(unsigned char *out, const struct column *column, union co
     size_t at = 1;
     civil_time_of(column, values, row, &civil);
     if (column->type == COLUMN_TIME) {
-        at += put_number(out + at, 0, 5); /* positive, no days */
+        at += put_number(out + at, 0, 5); /* a positive time without days */
     } else {
         /* a year that the server cannot hold becomes a year that it refuses */
         const bool is_out = civil.year < 0 || civil.year > YEAR_MAX;
@@ -370,7 +374,7 @@ void mariadb_add_execute(struct buffer *packet, unsigned long statement, const s
         buffer_add(packet, &nulls, 1);
     }
     if (count > 0) {
-        buffer_add(packet, "\1", 1); /* the types follow */
+        buffer_add(packet, "\1", 1); /* says that the types follow */
     }
     for (size_t i = 0; i < count; i++) {
         add_type(packet, &batch->table->columns[i]);
@@ -626,7 +630,8 @@ static enum status set_parameter(struct connecting *attempt, const char *key, co
             const my_bool is_verified = i == 3 ? 1 : 0;
             mysql_optionsv(mysql, MYSQL_OPT_SSL_ENFORCE, &is_wanted);
             mysql_optionsv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &is_verified);
-            /* Connector/C 3.3 continues without TLS when the server has no TLS: checked later */
+            /* Connector/C 3.3 continues without TLS when the server has no TLS; the connection is
+             * checked later */
             attempt->needs_tls = i >= 2;
             return STATUS_OK;
         }
@@ -1012,8 +1017,8 @@ static enum status read_append_answer(struct adapter_conn *conn, struct error *e
         return fail_append(conn, STATUS_LOST);
     }
     const uint64_t rows = mysql_affected_rows(&conn->mysql);
-    /* init_connect runs after the greeting: only now does the client see whether it has turned
-     * autocommit off */
+    /* init_connect runs after the greeting: only now does the client see whether init_connect has
+     * turned autocommit off */
     const bool is_uncommitted = !append->in_transaction && !conn->has_begun &&
                                 (conn->mysql.server_status & SERVER_STATUS_AUTOCOMMIT) == 0;
     enum status status = STATUS_OK;
@@ -1408,8 +1413,8 @@ enum {
     EOF_PACKET = 0xfe,
     EOF_BYTES_MAX = 8,
     FEW_CELLS = 16,
-    CELL_TEXT_BYTES = 40, /* a number or a time as text */
-    TAIL_BYTES = 6,       /* a column definition's bytes from the type to the end */
+    CELL_TEXT_BYTES = 40, /* room for a number or a time as text */
+    TAIL_BYTES = 6,       /* bytes of a column definition from the type to the end */
     DIGITS_UNKNOWN = 31,  /* from this value on, `decimals` is not a number of digits */
 };
 

@@ -22,8 +22,8 @@ enum {
 };
 
 struct adapter_conn {
-    uint64_t rows;    /* rows accepted since the connection was opened */
-    uint64_t pending; /* rows handed over in the open append */
+    uint64_t rows;    /* number of rows accepted since the connection was opened */
+    uint64_t pending; /* number of rows handed over in the open append */
 };
 
 static enum status null_open(const struct adapter *adapter, const struct target *target,

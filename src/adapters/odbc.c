@@ -31,7 +31,7 @@
 #include "base/url.h"
 
 enum {
-    PREPARED_MAX = 4, /* a session sends few different batch sizes */
+    PREPARED_MAX = 4, /* most prepared INSERTs; a session sends few different batch sizes */
     VALUE_BYTES = 1024,
     ANSWER_BYTES = 32,
     COMPLETED_BYTES = 2048,
@@ -39,7 +39,7 @@ enum {
     LONG_CHARACTERS = 4000, /* longer texts have the LONG types in most databases */
     FRACTION_DIGITS = 6,
     SYNCHRONOUS_FULL = 2, /* value of SQLite's pragma synchronous */
-    FOUND_ROWS = 2,       /* a bit of OPTION, a key of MySQL's driver */
+    FOUND_ROWS = 2,       /* bit of OPTION, a key of MySQL's driver */
     MYSQL_STALE = 2057,   /* the result's columns have changed since the prepare */
     MYSQL_NUMBERS = 1000, /* lowest error number of MySQL; other drivers use smaller numbers */
 
@@ -75,41 +75,41 @@ enum {
 
 /* A statement that is kept prepared. */
 struct adapter_prepared {
-    SQLHSTMT handle;               /* NULL if not prepared */
+    SQLHSTMT handle;               /* handle of the statement; NULL if not prepared */
     struct adapter_prepared *next; /* next in the list of dropped statements */
 };
 
 struct insert {
-    SQLHSTMT statement;        /* NULL if not prepared */
-    const struct table *table; /* the table it was prepared for */
-    size_t rows;               /* rows in its VALUES */
+    SQLHSTMT statement;        /* handle of the INSERT; NULL if not prepared */
+    const struct table *table; /* the table for which the INSERT was prepared */
+    size_t rows;               /* number of rows in its VALUES */
 };
 
 struct adapter_conn {
     SQLHENV environment;
     SQLHDBC connection;
     bool is_append_open;
-    bool is_in_transaction; /* between begin and commit or rollback */
+    bool is_in_transaction; /* the connection is between begin and commit or rollback */
     bool is_autocommit;
-    SQLULEN isolation;       /* isolation in use; 0 = never changed */
-    SQLULEN first_isolation; /* isolation before the first change */
+    SQLULEN isolation;       /* isolation level in use; 0 = never changed */
+    SQLULEN first_isolation; /* isolation level before the first change */
     atomic_bool is_interrupted;
     struct client_socket socket;
     enum method method;
     const struct dialect *dialect; /* the database's dialect; NULL if the database is unknown */
-    char database_name[32];        /* lower case; used if dialect is NULL */
+    char database_name[32];        /* name of a database without a dialect, in lower case */
     char driver[80];
     char user[64];
     char quote;
     uint16_t port;
-    char *host;                       /* owned; may be NULL */
-    struct buffer note;               /* for connection_info.note */
+    char *host;                       /* host of the server; owned; may be NULL */
+    struct buffer note;               /* the text for connection_info.note */
     const char *schema;               /* the target's schema, or NULL; borrowed */
     const struct table *append_table; /* table of the open append */
     const struct server_facts *facts; /* the target's facts, or `learned`; may be NULL */
-    struct server_facts *learned;     /* facts from describe, owned; may be NULL */
+    struct server_facts *learned;     /* facts that describe learned; owned; may be NULL */
     bool has_rows;                    /* rows were handed to the open append */
-    uint64_t inserted_rows;           /* rows inserted in the open append */
+    uint64_t inserted_rows;           /* number of rows inserted in the open append */
     struct insert inserts[PREPARED_MAX];
     unsigned next_insert;             /* index of the next insert to replace */
     struct adapter_prepared *dropped; /* list of dropped statements, owned */
@@ -296,7 +296,7 @@ static const struct connect_meaning {
     enum status status;
     enum error_kind kind;
     int number;           /* errno of a shortage on this machine, or 0 */
-    const char *parts[6]; /* ends with NULL */
+    const char *parts[6]; /* texts, one of which is part of the message; ends with NULL */
 } connect_meanings[] = {
     {STATUS_LOST, ERROR_SYSTEM, ENFILE, {"Too many open files in system"}},
     {STATUS_LOST, ERROR_SYSTEM, EMFILE, {"Too many open files", "TCP/IP socket (24)"}},
@@ -317,10 +317,10 @@ static const struct connect_meaning {
 /* Meanings of ODBC's own SQLSTATEs. The SQLSTATEs of the SQL standard mean the same as with
  * PostgreSQL. */
 static const struct {
-    struct dialect_meaning meaning; /* for a call; a connect is never REJECTED */
-    const char *states[4];          /* five characters, or the beginning of a class */
+    struct dialect_meaning meaning; /* meaning for a call; a connect is never REJECTED */
+    const char *states[4];          /* SQLSTATEs: five characters, or the beginning of a class */
 } state_meanings[] = {
-    {{STATUS_FATAL, ERROR_USAGE, NULL}, {"01S00", "IM0"}}, /* 01S00: invalid attribute */
+    {{STATUS_FATAL, ERROR_USAGE, NULL}, {"01S00", "IM0"}}, /* invalid attribute (01S00) */
     {{STATUS_LOST, ERROR_CONNECTION, NULL}, {"08", "57P"}},
     {{STATUS_REJECTED, ERROR_TIMEOUT, NULL}, {"HYT"}},
     {{STATUS_REJECTED, ERROR_DATA, NULL}, {"45"}},
@@ -352,7 +352,7 @@ struct diagnosis {
     char sqlstate[ERROR_SQLSTATE_BYTES];
     SQLINTEGER native;
     char text[SQL_MAX_MESSAGE_LENGTH + 1];
-    unsigned refused_rows; /* rows that have an error record of their own */
+    unsigned refused_rows; /* number of rows that have an error record of their own */
 };
 
 /* Reads the diagnostic records. Row numbers are read only if there are several records, because
@@ -545,17 +545,17 @@ struct parameter {
         size_t width; /* bytes from one value to the next */
     } as;
     SQLSMALLINT digits;
-    uint32_t native_type; /* the column's, as describe would set it */
+    uint32_t native_type; /* the column's native_type, as describe would set it */
     bool is_copied;
     bool has_lengths; /* false: no row is NULL, and the type implies the length */
-    char *values;     /* value of row 0 */
-    SQLLEN *lengths;  /* length of row 0 */
+    char *values;     /* memory of row 0's value */
+    SQLLEN *lengths;  /* length of row 0's value */
 };
 
 struct parameters {
     size_t count;
-    struct parameter *list; /* owned: only columns that are written */
-    char *memory;           /* owned: copied values and lengths */
+    struct parameter *list; /* the columns that are written; owned */
+    char *memory;           /* memory of the copied values and lengths; owned */
 };
 
 /* The SQL types that values are sent with, whatever the column's own type: the server converts the
@@ -596,7 +596,7 @@ static struct parameter make_parameter(const struct column *column, const struct
         made.is_copied = is_time;
         made.digits =
             (SQLSMALLINT)(column->type == COLUMN_TIMESTAMP ? native_type & DIGITS_MASK : 0);
-        /* the point and the digits */
+        /* adds the room for the point and the digits */
         made.as.size += made.digits > 0 ? 1U + (SQLULEN)made.digits : 0;
     } else if ((native_type & AS_BYTES) != 0) {
         const size_t width = column->type == COLUMN_IP4 ? 4 : 16;
@@ -822,13 +822,13 @@ struct results {
     uint64_t changed;
 };
 
-/* A statement's parameters, and where its rows go. */
+/* A statement, its parameters, and the receiver of its rows. */
 struct call {
-    const char *sql;                /* NULL if the statement is prepared */
-    const struct batch *parameters; /* a batch of one row, or NULL */
-    take_row take;                  /* may be NULL */
+    const char *sql;                /* the SQL; NULL if the statement is prepared */
+    const struct batch *parameters; /* values of the parameters: a batch of one row, or NULL */
+    take_row take;                  /* receives each row; may be NULL */
     void *context;
-    struct results *results; /* may be NULL */
+    struct results *results; /* receives a summary; may be NULL */
 };
 
 /* Takes every row of every result of a statement; `result` is the return value of the execution
@@ -1171,7 +1171,8 @@ static enum status prepare_in(struct adapter_conn *conn, struct adapter_prepared
         return STATUS_FATAL;
     }
     status = bind_types(conn, prepared->handle, statement->sql, types, error);
-    /* some drivers contact the server only when they must, as for the result's columns */
+    /* some drivers contact the server only when they must, for example to describe the result's
+     * columns */
     if (status == STATUS_OK && !SQL_SUCCEEDED(SQLNumResultCols(prepared->handle, &count))) {
         status = call_error(conn, prepared->handle, error);
     }
@@ -1376,7 +1377,7 @@ static enum status odbc_commit(struct adapter_conn *conn, struct error *error)
 /* Types by ODBC's number, for type names that are unknown. */
 static const struct {
     enum column_type type;
-    int numbers[7]; /* ends with 0 */
+    int numbers[7]; /* ODBC's numbers of the type; ends with 0 */
 } sql_types[] = {
     {COLUMN_BOOL, {SQL_BIT, SQL_TINYINT}},
     {COLUMN_INT16, {SQL_SMALLINT}},

@@ -27,7 +27,7 @@ enum {
      * of sessions; larger pieces are not faster. */
     PIECE_BYTES = 4096 - 5,
 
-    /* Most bytes of a value of fixed size: a numeric of 19 decimal digits. */
+    /* most bytes of a value of fixed size: a numeric of 19 decimal digits */
     FIXED_BYTES = 24,
 
     PARAMETERS_MAX = 65535, /* most parameters of one statement */
@@ -40,10 +40,11 @@ enum {
 
 /* The prepared multi-row INSERT statements of one table. */
 struct postgresql_inserts {
-    const struct table *table;   /* the table they were prepared for */
-    unsigned generation;         /* makes names unique when the table changes */
-    unsigned prepared_count;     /* statements that the server has confirmed */
-    unsigned sent_count;         /* statements that were sent, including confirmed statements */
+    const struct table *table; /* the table for which the statements were prepared */
+    unsigned generation; /* part of the statements' names, which keeps them unique when the table
+                            changes */
+    unsigned prepared_count; /* number of statements that the server has confirmed */
+    unsigned sent_count; /* number of statements that were sent, including confirmed statements */
     uint16_t rows[PREPARED_MAX]; /* number of rows of each statement, in the order of preparing */
 };
 
@@ -51,14 +52,14 @@ struct postgresql_inserts {
  * row by row, it creates a result for each row, which costs a point select a tenth of the client's
  * CPU time; otherwise libpq holds the whole answer in memory. */
 struct answers {
-    unsigned small; /* answers of at most SMALL_BYTES, counted up to SMALL_ANSWERS */
-    bool is_large;  /* an answer was larger: further answers are read row by row */
+    unsigned small; /* number of answers of at most SMALL_BYTES, counted up to SMALL_ANSWERS */
+    bool is_large;  /* an answer was larger than SMALL_BYTES: further answers are read row by row */
 };
 
 /* A prepared statement of the server. */
 struct adapter_prepared {
     const struct statement *statement;
-    char name[16];  /* s1, s2, ... */
+    char name[16];  /* the statement's name on the server: s1, s2, ... */
     bool is_kept;   /* the server has a statement with this name */
     uint64_t typed; /* parameters that are sent with their declared type: see type_bit */
     struct answers answers;
@@ -68,12 +69,12 @@ struct adapter_prepared {
  * builds its statements once. */
 struct adapter_conn {
     PGconn *connection;
-    struct client_socket socket;              /* for an interrupt from another thread */
-    const char *schema;                       /* the target's schema, or NULL; borrowed */
-    bool uses_insert;                         /* method "insert" */
-    bool is_method_given;                     /* the user gave the method: no other may be used */
-    bool has_no_copy;                         /* the result of probe_copy */
-    bool is_pooled;                           /* the result of init_asker */
+    struct client_socket socket; /* the connection's socket, for an interrupt from another thread */
+    const char *schema;          /* the target's schema, or NULL; borrowed */
+    bool uses_insert;            /* the connection uses the method "insert" */
+    bool is_method_given;        /* the user chose the method: no other method may be used */
+    bool has_no_copy; /* probe_copy or an earlier connection found that there is no COPY */
+    bool is_pooled;   /* the server is a pooler, as init_asker or an earlier connection found */
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* the reason that the server gave before it
                                                  disconnected */
     bool has_begun;                           /* begin has begun a transaction */
@@ -82,9 +83,9 @@ struct adapter_conn {
     struct answers run_answers;       /* the sizes of run_last's answers */
     bool is_run_prepared;             /* run_last is prepared, under a name with run_generation */
     unsigned run_generation;
-    unsigned names;                 /* number of names given to prepared statements */
-    const struct table *copy_table; /* the table of copy_sql */
-    char *copy_sql;                 /* owned */
+    unsigned names;                 /* number of names that were given to prepared statements */
+    const struct table *copy_table; /* the table for which copy_sql was written */
+    char *copy_sql;                 /* COPY statement for copy_table; owned */
     struct postgresql_inserts inserts;
 };
 
@@ -93,13 +94,14 @@ struct adapter_conn {
 static const struct {
     enum {
         ALWAYS,
-        ONCE_REACHED, /* if the server's port accepted a connection */
+        ONCE_REACHED, /* the meaning holds if the server's port accepted a connection */
         UNREACHED,
     } when;
     enum status status;
     enum error_kind kind;
-    int number;           /* errno */
-    const char *parts[9]; /* ends with NULL */
+    int number; /* errno of the failure */
+    /* texts, one of which is part of libpq's message; ends with NULL */
+    const char *parts[9];
 } connect_messages[] = {
     {ALWAYS, STATUS_LOST, ERROR_TIMEOUT, 0, {"timed out", "timeout expired"}},
     {ALWAYS,
@@ -119,7 +121,7 @@ static const struct {
     {UNREACHED, STATUS_LOST, ERROR_SYSTEM, EMFILE, {"Too many open files"}},
     {UNREACHED, STATUS_LOST, ERROR_SYSTEM, EADDRNOTAVAIL, {"Cannot assign requested address"}},
     {UNREACHED, STATUS_LOST, ERROR_SYSTEM, ENOBUFS, {"No buffer space available"}},
-    /* a Unix socket whose backlog is full */
+    /* the backlog of a Unix socket is full */
     {UNREACHED, STATUS_LOST, ERROR_SYSTEM, EAGAIN, {"Resource temporarily unavailable"}},
     {UNREACHED, STATUS_LOST, ERROR_UNREACHABLE, 0, {""}},
 };
@@ -238,14 +240,14 @@ enum {
     FEW_CELLS = 16,
     SMALL_BYTES = 1 << 20,
     SMALL_ANSWERS = 3,
-    BOOL_OID = 16, /* pg_type.dat */
+    BOOL_OID = 16, /* the numbers of types are from pg_type.dat of PostgreSQL */
     BYTEA_OID = 17,
     INT8_OID = 20,
     INT2_OID = 21,
     INT4_OID = 23,
 };
 
-/* Where the results of a statement go. */
+/* The receiver of a statement's results. */
 struct reading {
     struct answer *answer;
     struct cell *cells; /* cells of one row: `few`, or owned memory */
@@ -407,7 +409,7 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
     enum status status = STATUS_OK;
     PGresult *result;
 
-    /* The answer may have arrived: reading is a system call, and polling first would be another. */
+    /* The answer may have arrived already: reading at once saves the system call of a poll. */
     if (was_sent) {
         PQconsumeInput(conn->connection);
     }
@@ -725,12 +727,12 @@ static size_t encode(const struct column *column, union column_values values, si
                      unsigned char *out)
 {
     enum {
-        EPOCH_DAYS = 10957, /* 1970-01-01 to PostgreSQL's epoch, 2000-01-01 */
+        EPOCH_DAYS = 10957, /* days from 1970-01-01 to PostgreSQL's epoch, 2000-01-01 */
         FAMILY_IP4 = 2,     /* PGSQL_AF_INET: the same on every platform */
         FAMILY_IP6 = 3
     };
     const bool is_ip4 = column->type == COLUMN_IP4;
-    const size_t bytes = is_ip4 ? 4 : 16; /* bytes of an address */
+    const size_t bytes = is_ip4 ? 4 : 16; /* number of bytes of an address */
     uint32_t bits32;
     uint64_t bits64;
     int64_t us;
@@ -766,14 +768,15 @@ static size_t encode(const struct column *column, union column_values values, si
             return put(out, (uint64_t)(us - EPOCH_DAYS * INT64_C(86400000000)), 8);
         }
         put(out, (uint64_t)us, 8);
-        return 8 + (column->native_type == POSTGRESQL_TIMETZ ? put(out + 8, 0, 4) : 0); /* UTC */
+        /* the time zone, which is UTC */
+        return 8 + (column->native_type == POSTGRESQL_TIMETZ ? put(out + 8, 0, 4) : 0);
     case COLUMN_UUID:
         memcpy(out, values.uuid[row], 16);
         return 16;
     case COLUMN_IP4:
     case COLUMN_IP6:
         out[0] = is_ip4 ? FAMILY_IP4 : FAMILY_IP6;
-        out[1] = (unsigned char)(bytes * 8); /* netmask: one host */
+        out[1] = (unsigned char)(bytes * 8); /* netmask of a single host */
         out[2] = column->native_type == POSTGRESQL_CIDR;
         out[3] = (unsigned char)bytes;
         memcpy(out + 4, is_ip4 ? values.ip4[row] : values.ip6[row], bytes);
@@ -981,10 +984,11 @@ static enum status copy_rows(struct adapter_conn *conn, const struct batch *batc
  * form. */
 struct parameters {
     int count;
-    const char **values; /* one allocation with the next three arrays */
+    const char **values; /* values of the parameters; in one allocation with `lengths`, `formats`
+                            and `fixed` */
     int *lengths;
     int *formats;
-    unsigned char *fixed; /* FIXED_BYTES for each parameter */
+    unsigned char *fixed; /* memory for values of fixed size: FIXED_BYTES for each parameter */
 };
 
 static bool parameters_init(struct parameters *parameters, size_t count)
@@ -1104,7 +1108,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         return copy_close(conn, accepted, error);
     }
     if (!PQpipelineSync(conn->connection) && PQstatus(conn->connection) == CONNECTION_OK) {
-        /* Out of memory for the end of the pipeline: only disconnecting can end it. */
+        /* memory for the end of the pipeline is missing: only disconnecting can end the pipeline */
         interrupt_connection(conn);
         return dialect_memory_error(error);
     }

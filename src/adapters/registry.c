@@ -61,7 +61,7 @@ static const struct adapter_module *load(const char *path, char *fault, size_t s
     const struct adapter_module *module =
         library == NULL ? NULL : dlsym(library, ADAPTER_MODULE_SYMBOL);
     if (library == NULL) {
-        const char *why = dlerror(); /* begins with the path */
+        const char *why = dlerror(); /* the loader's message begins with the path */
         const size_t length = strncmp(why, path, strlen(path)) == 0 ? strlen(path) : 0;
         snprintf(fault, size, "cannot be loaded: %.120s",
                  why + length + strspn(why + length, ": "));

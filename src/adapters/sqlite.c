@@ -47,20 +47,20 @@ struct sessions {
 };
 
 struct adapter_library {
-    struct sessions *sessions; /* owned */
+    struct sessions *sessions; /* list of the open connections; owned */
 };
 
 struct adapter_conn {
-    struct sessions *sessions; /* borrowed; NULL if the connection is not one of them */
+    struct sessions *sessions; /* borrowed; NULL if the connection is not in the list of sessions */
     uint64_t number;           /* the connection's number; 0 without `sessions` */
-    long thread;               /* that opened the connection */
-    atomic_bool is_waiting;    /* for the write lock */
-    int waited_ms;             /* for the lock that it waits for */
+    long thread;               /* number of the thread that opened the connection */
+    atomic_bool is_waiting;    /* the connection waits for the write lock */
+    int waited_ms; /* time that the busy handler has waited for the current lock, in ms */
     sqlite3 *database;
     struct adapter_prepared insert; /* its key is a struct table */
     struct adapter_prepared latest; /* its key is a struct statement without a slot */
-    bool is_in_transaction;         /* between begin and commit or rollback */
-    uint64_t inserted_rows;         /* rows of the open append */
+    bool is_in_transaction;         /* the connection is between begin and commit or rollback */
+    uint64_t inserted_rows;         /* number of rows inserted in the open append */
 };
 
 /* Records the failure of the last call on `database`, unless `code` is SQLITE_OK; `path`, which may
@@ -117,8 +117,8 @@ static void leave_sessions(struct adapter_conn *conn)
 }
 
 /* Implements the SQL function append_session(i), for the poll of --waits: returns the number, the
- * thread (22 bits) and whether it waits for the write lock (1 bit) of the connection i, or NULL if
- * there are fewer. */
+ * thread (22 bits) and whether the connection waits for the write lock (1 bit), of connection
+ * number i (from 0), or NULL if there are at most i connections. */
 static void show_session(sqlite3_context *context, int count, sqlite3_value **values)
 {
     struct sessions *sessions = sqlite3_user_data(context);
@@ -351,8 +351,8 @@ static int bind_value(sqlite3_stmt *statement, int parameter, const struct colum
                                                                 (int)text->length, SQLITE_STATIC);
     }
     default:
-        /* also decimals: the column's affinity converts their text to a number where nothing is
-         * lost */
+        /* decimals are bound as text as well: the column's affinity converts their text to a number
+         * where nothing is lost */
         return sqlite3_bind_text(
             statement, parameter, written,
             (int)value_text_write(written, column, values, row, FRACTION_DIGITS), SQLITE_TRANSIENT);
@@ -471,7 +471,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
             roll_back(conn);
             return status;
         }
-        /* 0 when a constraint or a trigger of the table says to ignore the row */
+        /* the number is 0 when a constraint or a trigger of the table says to ignore the row */
         conn->inserted_rows += (uint64_t)sqlite3_changes(conn->database);
     }
     sqlite3_clear_bindings(insert);

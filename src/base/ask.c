@@ -222,7 +222,7 @@ enum status ask_count_shown(const struct adapter *adapter, struct adapter_conn *
 
 struct reading {
     const struct ask_numbers *numbers;
-    struct error error; /* why take_numbers refused a row */
+    struct error error; /* reason why take_numbers refused a row */
 };
 
 static bool take_numbers(void *context, const struct cell *cells, size_t count)
@@ -324,7 +324,7 @@ static const char *end_of_match(const char *at, size_t length, const char *from)
     return at != NULL ? at + length : from + strlen(from);
 }
 
-/* Skips a quoted text that begins at `at`. A doubled quote ends the text and begins the next one,
+/* Skips a quoted text that begins at `at`. A doubled quote ends the text and begins the next text,
  * so a text with a doubled quote is skipped as two texts. */
 static const char *skip_quoted(const char *at, bool has_escapes)
 {
@@ -390,7 +390,7 @@ size_t sql_script_count_parameters(const char *sql, unsigned lexis)
 static const char *find_end(const char *at, unsigned lexis)
 {
     unsigned words = 0;
-    unsigned depth = 0; /* number of open BEGIN and CASE */
+    unsigned depth = 0; /* number of BEGIN and CASE that are still open */
     bool is_create = false, is_routine = false, was_end = false;
     for (; *at != '\0' && (*at != ';' || depth > 0); at = skip_token(at, lexis)) {
         if (!is_word(*at)) {

@@ -41,8 +41,8 @@ void ask_write(struct buffer *sql, const char *words, const struct connection_in
 void ask_write_engine(struct buffer *sql, const char *create, const char *clause,
                       const char *engine);
 
-/* Appends `"table" ("a", "b")`: the table and its columns without the generated ones. Returns the
- * number of columns. */
+/* Appends `"table" ("a", "b")`: the table and its columns, without the generated columns. Returns
+ * the number of columns. */
 size_t ask_write_target(struct buffer *sql, const struct table *table, char quote);
 
 /* Appends an INSERT of `rows` rows with a ? for each value. */
@@ -57,7 +57,6 @@ enum status ask_count_table(const struct adapter *adapter, struct adapter_conn *
                             const struct connection_info *connection, const char *table_name,
                             uint64_t *rows, struct error *error);
 
-/* Drops a table. */
 enum status ask_drop_table(const struct adapter *adapter, struct adapter_conn *conn,
                            const struct connection_info *connection, const char *table_name,
                            struct error *error);
@@ -70,7 +69,7 @@ enum status ask_execute(const struct adapter *adapter, struct adapter_conn *conn
 #define ASK_UNREAD_NS (60 * MONO_NS_PER_S)
 struct ask_wait {
     const char *unread;               /* query from struct sql_templates; NULL for no wait */
-    int64_t limit_ns;                 /* longest wait; then the rows are counted anyway */
+    int64_t limit_ns;                 /* longest wait; after it the rows are counted anyway */
     void (*on_answer)(void *context); /* called after each query during the wait; may be NULL */
     void *context;
 };
@@ -86,8 +85,9 @@ enum {
 
 /* A receiver for the rows of a query whose columns are whole numbers. */
 struct ask_numbers {
-    size_t columns;                                     /* 1 … ASK_NUMBERS_MAX */
-    bool (*take)(void *context, const int64_t *values); /* returns false to skip all further rows */
+    size_t columns; /* number of columns: 1 … ASK_NUMBERS_MAX */
+    /* takes a row; returns false to skip all further rows */
+    bool (*take)(void *context, const int64_t *values);
     void *context;
 };
 

@@ -70,7 +70,8 @@ static void execute(const struct child_start *start, int report, pid_t parent)
         if (getppid() != parent) {
             _exit(EXIT_FAILURE); /* the parent was killed before PR_SET_PDEATHSIG was set */
         }
-        char *const *texts; /* exec does not change them, although its parameter is not const */
+        /* exec does not change the texts, although its parameter is not const */
+        char *const *texts;
         memcpy(&texts, &start->argv, sizeof texts);
         if (start->program == NULL) {
             execvp(texts[0], texts);

@@ -10,10 +10,11 @@
 #include "base/text.h"
 
 struct child_start {
-    const char *const *argv; /* ends with NULL */
-    const char *program;     /* path; NULL = search argv[0] in PATH */
+    const char *const *argv; /* words of the command line; ends with NULL */
+    const char *program;     /* path of the program; NULL = search argv[0] in PATH */
     int in, out, err;        /* the child's standard streams; negative = /dev/null */
-    int kept; /* a further descriptor that stays open under the same number; negative = none */
+    int kept;          /* a further descriptor that stays open under the same number; negative = no
+                          descriptor */
     bool ends_with_us; /* the child gets SIGTERM when this program is killed */
 };
 
@@ -47,7 +48,8 @@ enum child_result {
 
 struct child_output {
     struct child_end end;
-    struct buffer out, err; /* standard output and standard error, even after a failure */
+    /* content of standard output and standard error, even after a failure */
+    struct buffer out, err;
 };
 
 /* Runs argv[0], searched in PATH, and waits for its end. `in` is its standard input; negative =

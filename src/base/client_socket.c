@@ -20,8 +20,8 @@
 
 enum {
     TICK_MS = 100,
-    SILENCE_S = 5,       /* wait for a greeting; many servers first look up the client's name */
-    ANSWER_BYTES = 1100, /* more than the greeting of any server */
+    SILENCE_S = 5, /* time to wait for a greeting; many servers first look up the client's name */
+    ANSWER_BYTES = 1100, /* size of the buffer, more than the greeting of any server */
 };
 #define STACK_BYTES ((size_t)64 * 1024)
 
@@ -30,7 +30,8 @@ struct attempt {
     struct client_socket *socket;
     const struct target *target;
     int64_t until_ns;
-    enum error_kind ended; /* why the watching thread ended the connect; ERROR_NONE: not ended */
+    enum error_kind ended; /* reason why the watching thread ended the connect; ERROR_NONE: it has
+                              not ended the connect */
     struct attempt *next;
 };
 

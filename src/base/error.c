@@ -37,7 +37,7 @@ static size_t command_length(const unsigned char *text)
 {
     const bool is_control = text[0] < 0x20 || text[0] == 0x7f;
     const bool is_c1 = text[0] == 0xc2 && text[1] >= 0x80 && text[1] <= 0x9f;
-    /* U+202A to U+202E, U+2066 to U+2069 */
+    /* the characters U+202A to U+202E and U+2066 to U+2069 */
     const bool is_direction =
         text[0] == 0xe2 && ((text[1] == 0x80 && text[2] >= 0xaa && text[2] <= 0xae) ||
                             (text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9));

@@ -38,7 +38,7 @@ enum {
  * second. */
 struct moment {
     bool is_utc;
-    int64_t ns; /* since the run's start, or since 1970 UTC */
+    int64_t ns; /* time since the run's start or, with is_utc, since 1970-01-01 UTC */
 };
 
 /* The accepted forms, for error messages: "--mark 'x' is not " MOMENT_FORM. */

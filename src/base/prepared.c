@@ -4,9 +4,9 @@
 #include <string.h>
 
 struct prepared_slot {
-    const struct statement *statement; /* NULL if the slot is empty */
-    struct adapter_prepared *made;     /* freed by adapter.drop; NULL if the adapter keeps
-                                          nothing */
+    const struct statement *statement; /* the prepared statement; NULL if the slot is empty */
+    /* the adapter's part, freed by adapter.drop; NULL if the adapter keeps nothing */
+    struct adapter_prepared *made;
     bool is_ready;
 };
 

@@ -15,7 +15,7 @@ struct prepared_slot;
 struct prepared_set {
     const struct adapter *adapter;
     struct adapter_conn *conn;   /* an open connection */
-    struct prepared_slot *slots; /* owned */
+    struct prepared_slot *slots; /* statements by slot; owned */
     unsigned count;
 };
 

@@ -27,7 +27,7 @@ enum {
 /* timeout(1) signals a process and then its group. Signals this close together count as one. */
 #define SAME_REQUEST_NS (200 * MONO_NS_PER_MS)
 
-static _Atomic int64_t first_signal_ns; /* 0 = no signal yet */
+static _Atomic int64_t first_signal_ns; /* moment of the first signal; 0 = no signal yet */
 static atomic_bool is_closed;
 
 static void on_signal(int number)
@@ -41,7 +41,8 @@ static void on_signal(int number)
         now_ns - first_ns <= SAME_REQUEST_NS) {
         return;
     }
-    notice_write(STDERR_FILENO, second, sizeof second - 1, 0); /* must not wait for a reader */
+    /* the call must not wait for a reader */
+    notice_write(STDERR_FILENO, second, sizeof second - 1, 0);
     _exit(EXIT_CODE_INTERRUPTED);
 }
 
@@ -61,7 +62,8 @@ void interrupt_install(void)
     }
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
-    /* ignored, like SIGPIPE, so that write returns an error when a file exceeds its size limit */
+    /* SIGXFSZ is ignored, as is SIGPIPE, so that write returns an error when a file exceeds its
+     * size limit */
     sigaction(SIGXFSZ, &action, NULL);
 }
 
@@ -198,7 +200,7 @@ bool notice_write(int fd, const char *text, size_t length, int64_t patience_ns)
     struct stat about = {.st_mode = 0};
     fstat(fd, &about);
     /* open the same pipe or terminal again: only the new file description becomes non-blocking, not
-     * the one that other programs share */
+     * the description that other programs share */
     const bool can_block = S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode);
     const int own = can_block && fd == STDERR_FILENO
                         ? open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)

@@ -7,12 +7,12 @@
 #include "base/mono.h"
 #include "base/text.h"
 
-#define LONGEST_NS (30 * 24 * 3600 * MONO_NS_PER_S) /* all stages together */
+#define LONGEST_NS (30 * 24 * 3600 * MONO_NS_PER_S) /* longest duration of all stages together */
 
 /* A stage, or the time after the last stage. */
 struct piece {
     int64_t begin_ns;
-    int64_t duration_ns; /* INT64_MAX: without end */
+    int64_t duration_ns; /* INT64_MAX: the piece has no end */
     double from, to;     /* values at the beginning and the end */
 };
 
@@ -139,7 +139,7 @@ int64_t ramp_above_ns(const struct ramp *ramp, double level, int64_t from_ns)
             if (value_in(&piece, start_ns) > level) {
                 return start_ns;
             }
-            if (!is_last && piece.to > level) { /* it rises through the level */
+            if (!is_last && piece.to > level) { /* the value rises through the level */
                 const double part = (level - piece.from) / (piece.to - piece.from);
                 const int64_t crossed_ns =
                     piece.begin_ns + (int64_t)(part * (double)piece.duration_ns) + 1;

@@ -32,7 +32,8 @@ static inline uint64_t random_seed(void)
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed) {
         seed = random_mix((uint64_t)mono_wall_ns()) ^ (uint64_t)mono_now_ns() ^ (uint64_t)getpid();
     }
-    /* 40 bits: JSON readers keep 53 bits of a number, and a short seed is easier to type */
+    /* a seed has 40 bits: JSON readers keep 53 bits of a number, and a short seed is easier to
+     * type */
     return seed >> 24;
 }
 

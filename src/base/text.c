@@ -261,7 +261,8 @@ void nearest_offer(struct nearest *nearest, const char *name)
     if (length < 2 || length >= WORD_BYTES || columns >= WORD_BYTES) {
         return;
     }
-    /* the restricted distance of Damerau and Levenshtein: no letter takes part in two changes */
+    /* computes the restricted distance of Damerau and Levenshtein: no letter takes part in two
+     * changes */
     for (size_t i = 0; i <= length; i++) {
         for (size_t j = 0; j <= columns; j++) {
             cost[i][j] = i == 0 ? j : i;

@@ -26,7 +26,8 @@ enum {
     UNITS_TEXT_BYTES = 32
 };
 
-/* Numbers with units. The whole text must be a number in range, without sign or separators. */
+/* The functions units_parse_... read numbers with units. The whole text must be a number in range,
+ * without sign or separators. */
 
 /* Parses a whole number with an optional k, M or G (powers of 1,000; "10M" = 10,000,000). Returns
  * false if the text is not such a number, or if the number is above `max`. */
@@ -76,7 +77,7 @@ static inline locale_t units_use_point(void)
 struct nearest {
     const char *word;
     const char *name; /* the most similar of the names offered so far; NULL if no name is similar */
-    size_t changes;   /* letters that differ between word and name */
+    size_t changes;   /* number of letters that differ between word and name */
 };
 
 /* Compares `name` with the word, and keeps it if it is the most similar name so far. Begin with

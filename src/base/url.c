@@ -276,7 +276,7 @@ void url_redact(const char *text, char *out, size_t size)
 {
     const size_t scheme = url_scheme_length(text);
     const char *start = strncmp(text + scheme, "://", 3) == 0 ? text + scheme + 3 : text;
-    /* the last @: a password that is not percent-encoded may contain any character */
+    /* finds the last @: a password that is not percent-encoded may contain any character */
     const char *at = strrchr(start, '@');
     const char *colon = at == NULL ? NULL : memchr(start, ':', (size_t)(at - start));
     /* users and hosts cannot contain a '=': with a '=' here the text is a connection string, whose

@@ -17,19 +17,20 @@ enum {
 };
 
 struct url_host {
-    const char *name; /* without the brackets of an IPv6 address */
-    uint16_t port;    /* 0: not given */
+    const char *name; /* name or address of the host, without the brackets of an IPv6 address */
+    uint16_t port;    /* port of the host; 0: the URL names no port */
 };
 
 /* Members for missing parts are NULL or 0. All strings point into `text`. */
 struct url {
-    char *text; /* owned */
+    char *text; /* copy of the URL, cut into its parts; owned */
     const char *scheme;
-    const char *path; /* only for scheme:path: the text after the colon */
+    const char *path; /* text after the colon, only for scheme:path */
     const char *user, *password;
-    const char *host; /* also NULL for a list of hosts */
+    /* name or address of the host; NULL without a host, and for a list of hosts */
+    const char *host;
     uint16_t port;
-    size_t host_count; /* 0: not a list */
+    size_t host_count; /* number of hosts in the list; 0: the URL has no list */
     struct url_host hosts[URL_HOSTS_MAX];
     const char *database;
     const char *query; /* the text after '?', still percent-encoded */
@@ -60,8 +61,8 @@ void url_redact(const char *text, char *out, size_t size);
 /* A pair of an ODBC connection string: `Key=value;Key={value; with }} in it};…`. */
 struct url_pair {
     const char *key;
-    size_t key_length; /* length without the blanks around the key */
-    const char *value; /* the value, with its braces */
+    size_t key_length; /* length of the key, without the blanks around it */
+    const char *value; /* value, with its braces */
     size_t value_length;
     bool has_value; /* the pair has a '=' */
     bool is_closed; /* false: the value has a '{' without '}', and takes the rest of the text */

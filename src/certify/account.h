@@ -1,11 +1,12 @@
 /*
- * The account of append certify: what became of every transaction.
+ * The account of append certify: the outcome of every transaction.
  *
- * It is memory that the program shares with the process of the writers, so that it survives the
- * writers whatever happens to them. One byte for each transaction says how far it came. A writer
- * sets it to SENT before the first call and to KEPT or REJECTED after the answer; so a transaction
- * is owed exactly if the server had acknowledged it before the fault. Reading back then replaces
- * SENT by what was found, which must not change any more.
+ * The account is memory that the program shares with the process of the writers, so the account
+ * survives the writers, whatever happens to them. It has one byte for each transaction, its
+ * outcome. A writer sets the outcome to SENT before the first call of the transaction, and to KEPT
+ * or REJECTED after the server's answer. So the server owes a transaction if, and only if, it
+ * acknowledged the transaction before the fault. Reading back then replaces SENT by the outcome
+ * that was found; the outcome must not change after that.
  */
 #ifndef CERTIFY_ACCOUNT_H
 #define CERTIFY_ACCOUNT_H
@@ -18,44 +19,54 @@
 #include "append/error.h"
 
 enum outcome {
-    OUTCOME_NONE,     /* not begun */
-    OUTCOME_SENT,     /* begun; no answer before the fault: all of its rows are there, or none */
-    OUTCOME_KEPT,     /* acknowledged, or found after an earlier fault: all rows must be there */
-    OUTCOME_REJECTED, /* refused, or not found after an earlier fault: no row may be there */
-    OUTCOME_BROKEN,   /* reported as a finding: not judged again */
+    OUTCOME_NONE, /* the transaction has not begun */
+    OUTCOME_SENT, /* the transaction has begun, and no answer arrived before the fault: all of its
+                     rows must be in the tables, or none of them */
+    OUTCOME_KEPT, /* the server acknowledged the transaction, or an earlier reading back found it:
+                     all rows must be in the tables */
+    OUTCOME_REJECTED, /* the server refused the transaction, or an earlier reading back did not find
+                         it: no row may be in the tables */
+    OUTCOME_BROKEN,   /* a finding about the transaction was reported: it is not judged again */
 };
 
 enum {
-    ACCOUNT_TRANSACTIONS_MAX = 1 << 22, /* a session with so many stops writing */
+    /* most transactions of a session; a session that reaches the number stops writing */
+    ACCOUNT_TRANSACTIONS_MAX = 1 << 22,
 };
 
-/* A session's part, on a cache line of its own. */
+/* The counts of one session, on a cache line of their own. */
 struct account_session {
-    _Alignas(64) _Atomic uint64_t next;      /* number of the next transaction */
-    _Atomic uint64_t acknowledged, rejected; /* rows */
+    _Alignas(64) _Atomic uint64_t next; /* number of the next transaction */
+    /* numbers of rows that the server acknowledged and refused */
+    _Atomic uint64_t acknowledged, rejected;
 };
 
 struct account {
     unsigned sessions;
     uint64_t seed;
     bool has_transactions;
-    uint64_t rows_max;             /* the writers pause when they have sent so many rows */
-    _Atomic int64_t fault_ns;      /* answers that arrive later are not owed; INT64_MAX */
-    _Atomic int64_t latest_ack_ns; /* 0: none */
+    uint64_t rows_max;             /* number of sent rows at which the writers pause */
+    _Atomic int64_t fault_ns;      /* moment of a power loss: later answers are not owed; INT64_MAX:
+                                      all answers are owed */
+    _Atomic int64_t latest_ack_ns; /* moment of the latest acknowledgement in the load before this
+                                      fault; 0: no acknowledgement yet */
     _Atomic uint64_t rows_sent;
-    _Atomic unsigned cut;          /* the writers cut all connections when the number grows */
-    _Atomic unsigned checkpoints;  /* the writers begin a checkpoint when the number grows */
-    _Atomic int64_t checkpoint_ns; /* when the latest began; 0: none */
-    _Atomic bool is_over;          /* the writers finish their transactions and end */
-    _Atomic unsigned failed;       /* sessions that ended early; `error` says why the first did */
+    _Atomic unsigned cut;         /* the writers cut all connections when the number grows */
+    _Atomic unsigned checkpoints; /* the writers begin a checkpoint when the number grows */
+    /* moment at which the latest checkpoint began; 0: no checkpoint has begun */
+    _Atomic int64_t checkpoint_ns;
+    _Atomic bool is_over; /* the writers finish their transactions and end */
+    /* number of sessions that ended early; `error` has the reason of the first */
+    _Atomic unsigned failed;
     _Atomic bool has_error;
     struct error error;
-    struct account_session *each; /* by session */
-    _Atomic uint8_t *outcomes;    /* ACCOUNT_TRANSACTIONS_MAX for each session */
+    struct account_session *each; /* one entry for each session */
+    _Atomic uint8_t *outcomes; /* one byte for each transaction: ACCOUNT_TRANSACTIONS_MAX bytes for
+                                  each session */
     size_t bytes;
 };
 
-/* Maps an account. Returns NULL, with *error filled, without memory for it. */
+/* Maps an account. Returns NULL, with *error filled, when out of memory. */
 struct account *account_create(unsigned sessions, uint64_t seed, struct error *error);
 void account_destroy(struct account *account);
 
@@ -66,7 +77,8 @@ static inline _Atomic uint8_t *account_outcome(const struct account *account, un
     return &account->outcomes[(size_t)session * ACCOUNT_TRANSACTIONS_MAX + number];
 }
 
-/* The rows of all sessions. In doubt are the rows of transactions that are SENT. */
+/* Numbers of rows, of all sessions together. Rows in doubt are the rows of transactions whose
+ * outcome is SENT. */
 struct account_rows {
     uint64_t acknowledged, rejected, in_doubt;
 };

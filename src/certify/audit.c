@@ -9,7 +9,7 @@
 #include "base/ask.h"
 #include "base/text.h"
 
-/* Bits of the first table's rows come first in a transaction's 128 bits. */
+/* In a transaction's 128 bits, the bits of the first table's rows come first. */
 enum {
     SECOND_FIRST_BIT = ROWS_FIRST_MAX,
     WORD_BITS = 64
@@ -44,8 +44,8 @@ void audit_end(struct audit *audit)
     *audit = (struct audit){.account = NULL};
 }
 
-/* Counts a finding; keeps the words of the first one. `id` is a row, or with size 0 a transaction,
- * whose rows may be in both tables. */
+/* Counts a finding, and keeps the words of the first finding. `id` is a row or, if id->size is 0, a
+ * transaction, whose rows may be in both tables. */
 static void find(struct audit *audit, enum fault_finding finding, uint64_t count,
                  const struct rows_id *id)
 {
@@ -88,7 +88,7 @@ void audit_take(struct audit *audit, const struct rows_id *id, const char *text,
     words[bit / WORD_BITS] |= mask;
 }
 
-/* Judges a transaction of which `there` of `rows` rows are there. Returns its new outcome. */
+/* Judges a transaction of which `there` of `rows` rows were found. Returns its new outcome. */
 static enum outcome judge(struct audit *audit, enum outcome outcome, unsigned there, unsigned rows,
                           const struct rows_id *id)
 {
@@ -114,7 +114,7 @@ static enum outcome judge(struct audit *audit, enum outcome outcome, unsigned th
 }
 
 /* Judges the transactions of a session, the latest first: a transaction that was lost whole is a
- * hole if a later one is there. */
+ * hole if a later transaction was found. */
 static void judge_session(struct audit *audit, unsigned session)
 {
     const struct account *account = audit->account;
@@ -150,10 +150,10 @@ void audit_judge(struct audit *audit)
 struct reading {
     const struct audit_reading *of;
     unsigned table;
-    bool is_odd; /* a row has another number of cells */
+    bool is_odd; /* a row has an unexpected number of cells */
 };
 
-/* Returns whether a value fits into the member of rows_id that it is for. */
+/* Returns whether the cell is a whole number from 0 to `most`. */
 static bool fits(const struct cell *cell, int64_t most)
 {
     const int64_t value = ask_number(cell);

@@ -19,7 +19,7 @@ const struct fault_nouns fault_nouns[FAULT_KINDS] = {
     [FAULT_NETWORK] = {"network cut", "network cuts"},
 };
 
-/* What a finding says in a sentence, after its number of rows, transactions or objects. */
+/* The words for a finding in a sentence, after its number of rows, transactions or objects. */
 static const struct {
     const char *one, *many;
 } phrases[FINDING_COUNT] = {
@@ -92,7 +92,7 @@ bool certificate_is_given(const struct certificate *certificate)
 
 const char *certificate_percent(size_t faults, char text[CERTIFICATE_PERCENT_BYTES])
 {
-    /* two digits, rounded up, so that the text never says less than the bound */
+    /* the text has two digits, rounded up, so that it never says less than the bound */
     size_t scale = 1;
     while (300 * scale < 10 * faults) {
         scale *= 10;
@@ -134,7 +134,7 @@ static void add_faults(struct buffer *text, const struct fault_series *series)
     buffer_add_text(text, series->count > 0 ? ")" : "");
 }
 
-/* Adds everything that was found: "5 of 70 acknowledged rows were lost and 2 rows ...". */
+/* Adds all findings: "5 of 70 acknowledged rows were lost and 2 rows ...". */
 static void add_findings(struct buffer *text, const struct fault_series *series)
 {
     const struct fault_tally tally = certificate_count(series, FAULT_KINDS);

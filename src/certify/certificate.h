@@ -20,8 +20,8 @@
 #define CERTIFICATE_JSON "certificate.json"
 #define CERTIFICATE_PAGE "certificate.html"
 
-/* What the reading back after a fault can find. Each entry: enumerator, key in files, title, what
- * is counted, and whether it breaks the certificate. */
+/* The findings that reading back after a fault can have. Each entry: enumerator, key in files,
+ * title, and what is counted. Every finding breaks the certificate. */
 #define FINDINGS(X)                                                                                \
     X(LOST, "lost", "Lost", "acknowledged rows that are not in the table")                         \
     X(DUPLICATE, "duplicate", "Duplicate", "rows that are there more than once")                   \
@@ -47,26 +47,27 @@ struct finding_words {
 };
 extern const struct finding_words finding_words[FINDING_COUNT];
 
-/* A fault, and what reading everything back after it found. Numbers of rows are of the whole run up
- * to that moment, except for findings, which are those not seen after an earlier fault. */
+/* A fault, and what reading everything back after it found. Numbers of rows count from the start of
+ * the run. `findings` counts only what no earlier fault had already shown. */
 struct fault_result {
     struct fault fault;
-    int64_t at_ns;         /* moment of the fault, since the start of the run */
-    int64_t after_ack_ns;  /* since the latest acknowledgement that append had seen; -1 = none */
-    uint64_t acknowledged; /* rows that the server had acknowledged before the fault */
-    uint64_t in_doubt;     /* rows sent and not answered before the fault */
-    uint64_t rejected;     /* rows of transactions that the server refused */
-    int64_t down_ns;       /* from the fault until the server accepted a session again; -1: it did
-                              not, or the fault left it up */
-    int64_t recover_ns;    /* from the start of the server until it accepted a session; -1 as
-                              above */
-    int64_t read_ns;       /* time of reading back */
-    uint64_t rows_read;    /* rows in the tables */
+    int64_t at_ns;        /* moment of the fault, since the start of the run */
+    int64_t after_ack_ns; /* time from the latest acknowledgement that append had seen to the fault;
+                             -1 = no acknowledgement */
+    uint64_t acknowledged; /* number of rows that the server had acknowledged before the fault */
+    uint64_t in_doubt;     /* number of rows that were sent and not answered before the fault */
+    uint64_t rejected;     /* number of rows of transactions that the server refused */
+    int64_t down_ns;       /* time from the fault until the server accepted a session again; -1: no
+                              session was accepted, or the fault left the server up */
+    int64_t recover_ns;    /* time from the start of the server until it accepted a session; -1: no
+                              session was accepted, or the fault left the server up */
+    int64_t read_ns;       /* time that reading back took */
+    uint64_t rows_read;    /* number of rows in the tables */
     bool is_read;          /* every table was read to its end */
     uint64_t findings[FINDING_COUNT];
-    char first[200]; /* the first finding in words: "session 3, transaction 17: ..." */
-    char failure[ERROR_TEXT_BYTES]; /* the server did not start again, or a table could not be read;
-                                       "" if neither */
+    char first[200]; /* the first finding, in words: "session 3, transaction 17: ..." */
+    char failure[ERROR_TEXT_BYTES]; /* reason why the server did not start again or a table could
+                                       not be read; "" if neither happened */
 };
 
 enum {
@@ -74,23 +75,23 @@ enum {
     CERTIFICATE_PLACES_MAX = 12
 };
 
-/* What is under the server's data. */
+/* A fact about what the server's data lies on. */
 struct certificate_place {
-    char name[40]; /* "file system" */
+    char name[40]; /* name of the fact, "file system" */
     char value[CERTIFICATE_TEXT_BYTES];
 };
 
 /* A series of faults under one setting: the proof run, or the run that is certified. */
 struct fault_series {
-    struct fault_result *results; /* owned */
-    size_t count;                 /* faults that were done */
+    struct fault_result *results; /* results of the faults that were done; owned */
+    size_t count;                 /* number of faults that were done */
     size_t planned;
-    struct server_settings settings;      /* as the server reported them before the first fault */
-    char options[CERTIFICATE_TEXT_BYTES]; /* settings given to a server of append's own */
+    struct server_settings settings; /* settings that the server reported before the first fault */
+    char options[CERTIFICATE_TEXT_BYTES]; /* settings that append gave to its own server */
 };
 
 enum certificate_verdict {
-    CERTIFICATE_CLEAN,      /* every acknowledged row is there, once and whole */
+    CERTIFICATE_CLEAN,      /* every acknowledged row is in the table, once and with its values */
     CERTIFICATE_BROKEN,     /* a fault had a finding or a failure */
     CERTIFICATE_UNPROVEN,   /* --prove: the unsafe setting lost nothing */
     CERTIFICATE_UNFINISHED, /* the faults could not all be done; `reason` says why */
@@ -99,16 +100,17 @@ enum certificate_verdict {
 struct certificate {
     const struct plan *plan;
     int64_t start_wall_ns, start_mono_ns, elapsed_ns;
-    char server[CERTIFICATE_TEXT_BYTES]; /* product and version */
-    char place[CERTIFICATE_TEXT_BYTES];  /* target as shown, or "a server of append's own" */
-    char command[1024];                  /* repeats the run, seed included */
+    char server[CERTIFICATE_TEXT_BYTES]; /* product and version of the server */
+    char place[CERTIFICATE_TEXT_BYTES]; /* the target without its password, or "a server of append's
+                                           own" */
+    char command[1024];                 /* command line that repeats the run, with the seed */
     struct certificate_place places[CERTIFICATE_PLACES_MAX];
     size_t place_count;
-    struct fault_series proof; /* planned == 0 without --prove */
+    struct fault_series proof; /* the proof run; planned == 0 without --prove */
     struct fault_series series;
     enum certificate_verdict verdict;
     enum exit_code code;
-    char reason[ERROR_TEXT_BYTES]; /* why the verdict is UNFINISHED or UNPROVEN */
+    char reason[ERROR_TEXT_BYTES]; /* reason why the verdict is UNFINISHED or UNPROVEN */
 };
 
 /* Returns the sum of a finding over the faults of a series. */
@@ -126,14 +128,15 @@ double certificate_bound(size_t faults);
  * the previous fault, and everything was read back after it. A bound counts only such faults. */
 bool certificate_is_telling(const struct fault_series *series, size_t number);
 
-/* The faults of a kind. */
+/* Numbers of the faults of one kind. */
 struct fault_tally {
     size_t done;
-    size_t telling;   /* see certificate_is_telling */
-    size_t broken;    /* with a finding or a failure */
-    size_t failed;    /* with a failure */
-    size_t in_flight; /* that struck while rows had been sent but not yet answered */
-    int64_t down_ns;  /* longest time without a session; 0 if the server was never down */
+    size_t telling; /* number of telling faults, see certificate_is_telling */
+    size_t broken;  /* number of faults with a finding or a failure */
+    size_t failed;  /* number of faults with a failure */
+    /* number of faults that struck while rows had been sent and not yet answered */
+    size_t in_flight;
+    int64_t down_ns; /* longest time without a session; 0 if the server was never down */
 };
 
 /* Counts the faults of a kind, or all faults for FAULT_KINDS. */
@@ -143,7 +146,7 @@ struct fault_tally certificate_count(const struct fault_series *series, enum fau
  * have shown a loss. */
 bool certificate_is_given(const struct certificate *certificate);
 
-/* What a kind of fault is called in a sentence: "power loss", "power losses". */
+/* The noun for a kind of fault in a sentence: "power loss", "power losses". */
 struct fault_nouns {
     const char *one, *many;
 };
@@ -158,15 +161,15 @@ enum {
 /* Writes certificate_bound as "15 %", rounded up. Returns `text`. */
 const char *certificate_percent(size_t faults, char text[CERTIFICATE_PERCENT_BYTES]);
 
-/* Writes where in the server's work a fault struck: "2.10 ms after an acknowledgement". Returns
- * `text`. */
+/* Writes the moment of a fault relative to the server's work: "2.10 ms after an acknowledgement".
+ * Returns `text`. */
 const char *certificate_describe_moment(const struct fault_result *result,
                                         char text[CERTIFICATE_MOMENT_BYTES]);
 
 /* Writes the statement: one or two sentences that say what was proven and what was not. */
 void certificate_state(const struct certificate *certificate, char *text, size_t size);
 
-/* Adds certificate.html, the page. The hashes are those of the two other files. */
+/* Adds certificate.html, the page. csv_hash and json_hash are the hashes of the other two files. */
 void certificate_add_page(struct buffer *html, const struct certificate *certificate,
                           const char *csv_hash, const char *json_hash);
 

@@ -38,7 +38,8 @@ static double ms_of(int64_t ns)
     return ns < 0 ? (double)NAN : figures_ms(ns);
 }
 
-/* Returns how long after its cue a fault was to strike; -1 for a fault at random. */
+/* Returns the time from the acknowledgement or checkpoint at which a fault is aimed to the moment
+ * at which the fault is to strike; -1 for a fault at random. */
 static int64_t aimed_ns_of(const struct fault *fault)
 {
     return fault->aim == FAULT_AT_RANDOM ? -1 : fault->aimed_ns;
@@ -200,7 +201,8 @@ static bool write_json(FILE *stream, const struct certificate *certificate, cons
         tree_put(places, certificate->places[i].name, tree_string(certificate->places[i].value));
     }
     tree_count(root, "sessions", certificate->plan->sessions);
-    /* as text: most readers of JSON hold numbers in 53 bits, and a seed has 64 */
+    /* the seed is written as text, because it has 64 bits and most readers of JSON hold numbers in
+     * 53 bits */
     snprintf(text, sizeof text, "%" PRIu64, certificate->plan->seed);
     tree_text(root, "seed", text);
     tree_text(root, "command", certificate->command);
@@ -283,7 +285,7 @@ static enum status refuse(struct error *error, int number, const char *path)
     return STATUS_REJECTED;
 }
 
-/* Writes the path of a file in the folder. */
+/* Writes the path of the file `name` in the folder. */
 static enum status find_path(char path[REPORT_PATH_BYTES], const char *folder, const char *name,
                              struct error *error)
 {

@@ -7,7 +7,7 @@
 #include "certify/certificate.h"
 #include "report/report.h"
 
-/* What no fault of append certify shows. Each entry: title, sentences. */
+/* Defects of a server that no fault of append certify can show. Each entry: title, sentences. */
 static const char *const uncovered[][2] = {
     {"Disks that lie",
      "The disk under the file system is assumed to be honest: what the file system has sent to the "
@@ -29,7 +29,7 @@ static const char *const uncovered[][2] = {
 /* Returns a time, or "–" if it is unknown. The text is valid to the end of the block. */
 #define TIME_OR_DASH(ns) ((ns) < 0 ? "–" : UNITS_NS(ns))
 
-/* Returns the label of the verdict, its CSS class and its sign. */
+/* Returns the label of the verdict, its CSS class and its symbol. */
 static const char *const *style_of(const struct certificate *certificate)
 {
     static const char *const given[] = {"CERTIFIED", "valid", "✓"},
@@ -145,7 +145,7 @@ static void add_kinds(struct buffer *html, const struct fault_series *series)
                      "with 95 % confidence fewer than 3/n of them lose a row (rule of three).");
 }
 
-/* Returns the value of a setting; "–" if the server did not report it. */
+/* Returns the value of a setting; "–" if the server did not report the setting. */
 static const char *find_setting(const struct server_settings *settings, const char *name)
 {
     for (size_t i = 0; i < settings->count; i++) {
@@ -176,7 +176,7 @@ static void add_conditions(struct buffer *html, const struct certificate *certif
     }
     PAGE_ROW(&table, "append", APPEND_VERSION);
     page_close_table(&table, NULL);
-    /* without the certified run, which follows the proof run, only the proof run's are known */
+    /* if the certified run did not take place, show the settings of the proof run */
     const struct server_settings *settings =
         series->settings.count > 0 ? &series->settings : &proof->settings;
     if (settings->count == 0) {

@@ -30,23 +30,23 @@
 
 enum {
     PROOF_FAULTS_MAX = 5,
-    /* rows that fit on the disk of an own server beside its log and its temporary files */
+    /* rows that fit on the disk of append's own server beside its log and its temporary files */
     ROWS_MAX = 6000000,
 };
 
-/* The answer of the server to a question. A child process asks, and fills this shared memory. */
+/* The server's answer to a question, in memory that is shared with the child process that asks. */
 struct reply {
     enum status status;
     struct error error;
-    bool is_ours; /* the failure is one of this program or machine, not of the server */
+    bool is_ours; /* the failure is a failure of this program or machine, not of the server */
     struct connection_info connection;
     struct server_settings settings;
-    char server[CERTIFICATE_TEXT_BYTES]; /* product and version */
-    char data_folder[PLAN_PATH_BYTES];   /* as the server reports it; "" if unknown */
-    struct fault_result result;          /* what reading back found */
+    char server[CERTIFICATE_TEXT_BYTES]; /* product and version of the server */
+    char data_folder[PLAN_PATH_BYTES];   /* data folder that the server reported; "" if unknown */
+    struct fault_result result;          /* results of reading back */
 };
 
-/* A series that is under way. */
+/* A series of faults in progress. */
 struct course {
     const struct plan *plan;
     struct subject *subject;
@@ -55,9 +55,9 @@ struct course {
     struct writers writers;
     struct account *account;
     struct reply *reply;
-    struct setup setup;            /* names the tables */
+    struct setup setup;            /* names of the tables, for functions that take a set-up */
     uint64_t known[FINDING_COUNT]; /* findings of earlier faults that are still there */
-    struct error error;            /* why the series cannot go on */
+    struct error error;            /* reason why the series cannot go on */
 };
 
 /* A question to the server on a connection of its own. */
@@ -68,7 +68,7 @@ static bool go_on(const struct course *course)
     return course->error.kind == ERROR_NONE && !interrupt_requested();
 }
 
-/* The asking process. */
+/* Runs in the child process: connects, asks, and stores the answer in course->reply. */
 static void ask_there(struct course *course, question *asked)
 {
     const struct adapter *adapter = course->plan->adapter;
@@ -82,7 +82,7 @@ static void ask_there(struct course *course, question *asked)
             adapter->inspect(adapter, conn, &reply->connection);
         }
         if (reply->connection.lift_row_limit !=
-            NULL) { /* a server without the limit refuses this */
+            NULL) { /* a server without the limit refuses the statement */
             adapter->execute(conn, reply->connection.lift_row_limit,
                              &(struct error){.kind = ERROR_NONE});
         }
@@ -97,7 +97,7 @@ static void ask_there(struct course *course, question *asked)
     adapter->close(conn);
 }
 
-/* Asks the server something, in a process of its own: this process stays without threads, and a
+/* Asks the server a question in a child process, so that this process stays without threads. A
  * question that a broken server never answers ends with Ctrl-C, or at the moment until_ns. */
 static enum status ask(struct course *course, question *asked, int64_t until_ns,
                        struct error *error)
@@ -149,7 +149,8 @@ static enum status look(struct course *course, struct adapter_conn *conn, struct
                     NULL, &answer, error);
 }
 
-/* Waits until the server answers a query. Fails if it has ended, or does not answer in time. */
+/* Waits until the server answers a query. Fails if the server has ended, or does not answer in
+ * time. */
 static enum status wait_until_up(struct course *course, struct error *error)
 {
     const int64_t until_ns = mono_now_ns() + UP_NS;
@@ -208,7 +209,7 @@ static enum status prepare_tables(struct course *course, struct adapter_conn *co
     const struct adapter *adapter = course->plan->adapter;
     const char *first = subject_first_sql(course->subject);
     struct server_limits limits = {.version = ""};
-    if (first != NULL) { /* what it adds is optional */
+    if (first != NULL) { /* the SQL is optional: a failure is ignored */
         adapter->execute(conn, first, &(struct error){.kind = ERROR_NONE});
     }
     if (adapter->server_limits != NULL) {
@@ -329,7 +330,8 @@ static void aim(struct course *course, struct fault *fault)
     }
 }
 
-/* Has the server recover after a fault that ended it. A server that does not start is a finding. */
+/* Starts the server again after a fault that ended it, and waits until it has recovered. A server
+ * that does not start is a finding. */
 static void recover(struct course *course, struct fault_result *result, int64_t at_ns)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -351,7 +353,7 @@ static void recover(struct course *course, struct fault_result *result, int64_t 
     result->down_ns = up_ns - at_ns;
 }
 
-/* Subtracts the findings that were known after an earlier fault, so that only new ones count. */
+/* Subtracts the findings that earlier faults caused, so that only new findings count. */
 static void leave_out_known(const uint64_t known[FINDING_COUNT], struct fault_result *result)
 {
     for (size_t i = 0; i < FINDING_COUNT; i++) {
@@ -367,7 +369,8 @@ static void verify(struct course *course, struct fault_result *result)
     account_sum(course->account, &rows);
     result->acknowledged = rows.acknowledged;
     result->rejected = rows.rejected;
-    /* the account holds only doubts that no earlier reading back has settled */
+    /* the account's transactions in doubt do not include transactions that an earlier reading back
+     * has settled */
     const size_t count = course->series->count;
     result->in_doubt = rows.in_doubt + (count > 1 ? result[-1].in_doubt : 0);
     if (result->failure[0] != '\0' || !go_on(course)) {
@@ -422,7 +425,7 @@ static enum status adopt_disk(struct course *course)
                : STATUS_OK;
 }
 
-/* Does one fault, from the start of its writers to the end of reading back. */
+/* Carries out one fault, from the start of its writers to the end of reading back. */
 static void strike(struct course *course, struct fault_result *result)
 {
     struct fault *fault = &result->fault;
@@ -436,7 +439,7 @@ static void strike(struct course *course, struct fault_result *result)
     }
     load(course, fault->after_ns);
     if (go_on(course) && fault->kind == FAULT_POWER) {
-        adopt_disk(course); /* is it still alone? */
+        adopt_disk(course); /* checks again, because another program may use the disk by now */
     }
     if (go_on(course)) {
         aim(course, fault);
@@ -516,7 +519,7 @@ static bool run_series(struct course *course, const struct fault *faults,
         const struct fault_result *result = &series->results[i];
         const bool is_proof = series == &course->certificate->proof;
         const bool has_failed = result->failure[0] != '\0';
-        /* a half transaction does not prove that lost rows are found */
+        /* a half transaction does not prove that append finds lost rows */
         const bool has_found = is_proof ? result->findings[FINDING_LOST] > 0 || has_failed
                                         : certificate_is_broken(result);
         is_broken = is_broken || (has_found && series->count > i);
@@ -538,7 +541,7 @@ static bool run_series(struct course *course, const struct fault *faults,
     return is_broken;
 }
 
-/* Notes that the faults could not be finished. */
+/* Sets the verdict UNFINISHED, with the reason. */
 static void give_up(struct course *course)
 {
     struct certificate *certificate = course->certificate;
@@ -561,7 +564,8 @@ static bool prove(struct course *course)
     const bool has_power = course->subject->faults.counts[FAULT_POWER] > 0;
     struct fault_counts counts = {.counts = {0}};
     struct fault faults[PROOF_FAULTS_MAX];
-    struct plan_texts options = course->plan->certify.options; /* has room: the command checks it */
+    /* a copy has room for one more option, because the command has checked it */
+    struct plan_texts options = course->plan->certify.options;
     options.texts[options.count++] = unsafe;
     counts.counts[has_power ? FAULT_POWER : FAULT_KILL] = PROOF_FAULTS_MAX;
     const uint64_t seed = random_mix(course->plan->seed) >> 24;

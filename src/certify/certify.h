@@ -1,10 +1,10 @@
 /*
  * The faults, one after the other: load, fault, start, reading back.
  *
- * Each fault has writers of its own, because an embedded database is part of their process. After a
- * kill or a power loss the writers end with the server; after the other faults they go on for a
- * while and then finish their transactions. Then everything is read back while no session writes.
- * Main thread.
+ * New writers are started for each fault, because an embedded database is part of the writers'
+ * process. After a kill or a power loss the writers end with the server; after any other fault the
+ * writers go on for a while and then finish their transactions. Then everything is read back while
+ * no session writes. Main thread.
  */
 #ifndef CERTIFY_CERTIFY_H
 #define CERTIFY_CERTIFY_H
@@ -42,29 +42,33 @@ void tables_free_setup(struct setup *setup);
  * Reading everything back after a fault, and comparing it with the account.
  *
  * Each table is read once, in any order, with 16 bytes of memory for each transaction. A row counts
- * as there only if its checksum fits all of its values. After the audit the account has what was
- * found: a transaction in doubt that is there must stay, one that is not there must not appear, and
- * a transaction with a finding is not judged again. So each finding belongs to one fault.
+ * as found only if its checksum fits all of its values. The audit stores its results in the
+ * account: a transaction in doubt that was found must stay, a transaction in doubt that was not
+ * found must not appear later, and a transaction with a finding is not judged again. So each
+ * finding belongs to one fault.
  */
-/* The rows of all transactions, a bit for each, and what was counted while they were read. */
+/* The rows that were found, a bit for each row of every transaction, and counts of what was
+ * read. */
 struct audit {
     struct account *account;
-    struct fault_result *result; /* receives the findings */
-    /* findings of earlier faults, which are still there; NULL: none */
+    struct fault_result *result; /* result that receives the findings */
+    /* counts of the findings that earlier faults caused and that are still in the tables; NULL: no
+     * such findings */
     const uint64_t *known;
-    /* The server has ended since the writers did: a transaction in doubt cannot be committed any
-     * more. Else such a transaction stays in doubt unless all of it is there. */
+    /* The server has ended after the writers ended, so a transaction in doubt can no longer be
+     * committed. Otherwise a transaction in doubt stays in doubt unless all of its rows are found.
+     */
     bool is_settled;
-    uint64_t (*seen)[2]; /* by session and number; owned */
-    size_t *first;       /* place in `seen` of each session's transaction 0; owned */
+    uint64_t (*seen)[2]; /* bits of the rows that were found, by session and number; owned */
+    size_t *first;       /* index in `seen` of transaction 0 of each session; owned */
 };
 
-/* Allocates an audit of the account as it is now. Fails when out of memory. */
+/* Allocates an audit of the account in its present state. Fails when out of memory. */
 enum status audit_begin(struct audit *audit, struct account *account, struct fault_result *result,
                         struct error *error);
 void audit_end(struct audit *audit);
 
-/* Takes one row as it was read; `text` need not be terminated. */
+/* Takes one row that was read; `text` need not be terminated. */
 void audit_take(struct audit *audit, const struct rows_id *id, const char *text, size_t length,
                 int64_t checksum);
 

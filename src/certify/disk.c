@@ -19,8 +19,8 @@
 #include "base/process.h"
 #include "base/text.h"
 
-/* The same in the kernel's fs/ext4/ext4.h (EXT4_IOC_SHUTDOWN) and fs/xfs/libxfs/xfs_fs.h
- * (XFS_IOC_GOINGDOWN), which programs cannot include. */
+/* The kernel's EXT4_IOC_SHUTDOWN (fs/ext4/ext4.h) and XFS_IOC_GOINGDOWN (fs/xfs/libxfs/xfs_fs.h),
+ * which are equal; programs cannot include these files. */
 #define SHUTDOWN_IOCTL _IOR('X', 125, uint32_t)
 #define SHUTDOWN_NO_LOG_FLUSH 2
 
@@ -42,7 +42,8 @@ static enum status fail(struct error *error, const char *what, const char *path)
     return STATUS_FATAL;
 }
 
-/* Makes the file and its file system. The file then has no name, and goes with this program. */
+/* Makes the file of the image and a file system in it. Removes the file's name, so that the file
+ * disappears with this program. */
 static enum status make_image(struct disk *disk, const char *path, uint64_t bytes,
                               struct error *error)
 {
@@ -50,7 +51,8 @@ static enum status make_image(struct disk *disk, const char *path, uint64_t byte
     if (disk->image < 0) {
         return fail(error, "cannot make the disk image", path);
     }
-    /* an image with holes could find its own disk full in the middle of a write */
+    /* the whole image is allocated now: with holes in it, a later write could fail because the disk
+     * below is full */
     const int number = posix_fallocate(disk->image, 0, (off_t)bytes);
     if (number != 0) {
         errno = number;
@@ -122,7 +124,7 @@ static enum status mount_disk(struct disk *disk, struct error *error)
     }
     const int result = mount(disk->device, disk->folder, disk->type, MS_NOATIME, NULL);
     const int reason = errno;
-    close(device); /* the mount keeps it attached */
+    close(device); /* the mount keeps the loop device attached */
     if (result != 0) {
         errno = reason;
         disk->device[0] = '\0';
@@ -218,12 +220,13 @@ static enum status mount_theirs(const struct disk *disk, struct error *error)
                                                          : fail_remount(disk, "", error);
 }
 
-/* Waits until no file system uses the device. One that another mount namespace has a copy of stays
- * without power, and mounting the device would only show it again. */
+/* Waits until no file system uses the device. If another mount namespace keeps a copy of the mount,
+ * the file system stays without power, and mounting the device would only show the same file system
+ * again. */
 static bool await_last_mount(const struct disk *disk)
 {
     const int64_t until_ns = mono_now_ns() + UNMOUNT_NS;
-    int device; /* O_EXCL: only if no file system uses it */
+    int device; /* O_EXCL: open fails while a file system uses the device */
     while ((device = open(disk->mount.source, O_RDONLY | O_EXCL | O_CLOEXEC)) < 0) {
         if (errno != EBUSY || mono_now_ns() > until_ns) {
             return false;
@@ -234,10 +237,12 @@ static bool await_last_mount(const struct disk *disk)
     return true;
 }
 
-/* Unmounts the user's file system, forgets what the kernel keeps of its device, and mounts it. */
+/* Unmounts the user's file system, makes the kernel drop its cached pages of the device, and mounts
+ * the file system again. */
 static enum status remount_theirs(struct disk *disk, struct error *error)
 {
-    /* keeps a loop device attached, which would go with its last mount */
+    /* the open descriptor keeps a loop device attached, which would otherwise disappear with its
+     * last mount */
     const int device = open(disk->mount.source, O_RDONLY | O_CLOEXEC);
     enum status status = unmount_disk(disk, error);
     if (status == STATUS_OK && !await_last_mount(disk)) {

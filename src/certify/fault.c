@@ -16,7 +16,7 @@ const char *const fault_aim_words[] = {[FAULT_AT_RANDOM] = "at random",
                                        [FAULT_AFTER_COMMIT] = "after an acknowledgement",
                                        [FAULT_IN_CHECKPOINT] = "in a checkpoint"};
 
-/* Copies text[0 … length-1] without the blanks around it. Returns false if it is too long. */
+/* Copies text[0 … length-1] without the blanks around it. Returns false if the word is too long. */
 static bool copy_word(char *word, size_t size, const char *text, size_t length)
 {
     while (length > 0 && *text == ' ') {
@@ -130,9 +130,9 @@ static int64_t draw_between(uint64_t *state, int64_t low, int64_t high)
     return low + (int64_t)(random_mix(*state) % ((uint64_t)(high - low) + 1));
 }
 
-/* The kinds lie one after the other, and the aims take turns. So all faults together have the
- * exact shares, rounded, and those of each kind differ from the shares by less than one fault. Only
- * then are the faults shuffled. */
+/* First lists the faults kind by kind, with the aims taking turns, and then shuffles the list. So
+ * the aims have their exact shares, rounded, among all faults, and among the faults of one kind
+ * they differ from their shares by less than one fault. */
 void fault_draw(const struct fault_counts *counts, uint64_t seed, struct fault *faults)
 {
     static const enum fault_aim turns[] = {FAULT_AFTER_COMMIT, FAULT_IN_CHECKPOINT, FAULT_AT_RANDOM,

@@ -8,7 +8,7 @@
 
 #include "append/error.h"
 
-/* Each entry: enumerator, name in --faults, what it does, in words for the certificate. */
+/* Each entry: enumerator, name in --faults, and the words of the certificate for what it does. */
 #define FAULTS(X)                                                                                  \
     X(KILL, "kill", "SIGKILL of all of the server's processes")                                    \
     X(POWER, "power",                                                                              \
@@ -30,32 +30,33 @@ struct fault_words {
 };
 extern const struct fault_words fault_words[FAULT_KINDS];
 
-/* Where in the server's work a fault strikes. */
+/* The point in the server's work at which a fault strikes. */
 enum fault_aim {
     FAULT_AT_RANDOM,
-    FAULT_AFTER_COMMIT,  /* within 5 ms after an acknowledgement */
-    FAULT_IN_CHECKPOINT, /* within 20 ms after append has asked for a checkpoint */
+    FAULT_AFTER_COMMIT,  /* the fault is within 5 ms after an acknowledgement */
+    FAULT_IN_CHECKPOINT, /* the fault is within 20 ms after append has asked for a checkpoint */
 };
-extern const char *const fault_aim_words[]; /* "at random", "after an acknowledgement", ... */
+/* the aims in words: "at random", "after an acknowledgement", ... */
+extern const char *const fault_aim_words[];
 
 struct fault {
     enum fault_kind kind;
     enum fault_aim aim;
-    int64_t after_ns; /* time of load before the fault */
-    int64_t aimed_ns; /* after the acknowledgement or the checkpoint's begin */
-    int64_t stop_ns;  /* STOP: how long */
+    int64_t after_ns; /* time for which the load runs before the fault */
+    int64_t aimed_ns; /* time from the acknowledgement or the beginning of the checkpoint to the
+                         fault */
+    int64_t stop_ns;  /* time for which the server stays stopped, for FAULT_STOP */
 };
 
 enum {
     FAULTS_MAX = 100000
 };
 
-/* How many faults of each kind. */
 struct fault_counts {
     unsigned counts[FAULT_KINDS];
 };
 
-/* Reads "kill:5,power:20". REJECTED with ERROR_USAGE if it is wrong. */
+/* Reads "kill:5,power:20". REJECTED with ERROR_USAGE if the text is wrong. */
 enum status fault_parse(const char *text, struct fault_counts *counts, struct error *error);
 
 size_t fault_total(const struct fault_counts *counts);

@@ -21,7 +21,8 @@
 
 #define MAKE_NS (120 * MONO_NS_PER_S)
 #define SHUT_NS (60 * MONO_NS_PER_S)
-#define KILL_NS (120 * MONO_NS_PER_S) /* thousands of processes take a while */
+/* time limit: killing thousands of processes takes a while */
+#define KILL_NS (120 * MONO_NS_PER_S)
 #define KILL_AGAIN_NS (100 * MONO_NS_PER_MS)
 #define STEP_NS (2 * MONO_NS_PER_MS)
 
@@ -31,7 +32,7 @@ enum {
 
 struct answer {
     enum status status;
-    int number; /* errno; 0: none */
+    int number; /* errno; 0: no error number */
     char text[160];
 };
 
@@ -40,7 +41,7 @@ struct self {
     const struct keeper_server *server;
     bool has_namespace;
     pid_t pid;  /* the server's process; 0: not running */
-    int status; /* how it ended, as waitpid says */
+    int status; /* the server's status that waitpid returned, valid after the server has ended */
 };
 
 /* Reaps every child that has ended. Returns false if no child is left. */
@@ -93,7 +94,8 @@ static pid_t spawn(const struct self *self, const char *const *argv)
     if (pid != 0) {
         return pid;
     }
-    char *const *texts; /* exec changes neither, although its parameters are not const */
+    char *const *texts; /* exec changes neither the array nor the texts, although its parameters are
+                           not const */
     char *const *variables;
     const char *const *const environment = environment_words;
     memcpy(&texts, &argv, sizeof texts);
@@ -120,7 +122,7 @@ static pid_t spawn(const struct self *self, const char *const *argv)
 static void signal_all(const struct self *self, int number)
 {
     if (self->has_namespace) {
-        kill(-1, number); /* all processes of the namespace except this one */
+        kill(-1, number); /* signals all processes of the namespace except this one */
     } else {
         processes_signal(getpid(), false, number);
     }
@@ -135,7 +137,7 @@ static struct answer kill_all(struct self *self)
         if (now_ns > begin_ns + KILL_NS) {
             return answer(STATUS_FATAL, 0, "processes of the server do not end after SIGKILL");
         }
-        if (now_ns >= again_ns) { /* also those that were forked meanwhile */
+        if (now_ns >= again_ns) { /* repeats the signal for processes that were forked meanwhile */
             signal_all(self, SIGKILL);
             again_ns = now_ns + KILL_AGAIN_NS;
         }
@@ -252,7 +254,7 @@ enum status keeper_begin(struct keeper *keeper, const struct keeper_server *serv
     }
     if (channels[0] >= 0 && keeper->pid == 0) {
         processes_serve();
-        if (!self.has_namespace) { /* the server would outlive the keeper */
+        if (!self.has_namespace) { /* without a namespace the server would outlive the keeper */
             prctl(PR_SET_PDEATHSIG, 0);
         }
         prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -305,7 +307,8 @@ void keeper_end(struct keeper *keeper)
     if (keeper->pid > 0) {
         close(keeper->channel); /* the keeper then ends the server and itself */
         if (keeper->has_namespace) {
-            kill(keeper->pid, SIGKILL); /* the kernel then kills all processes of its namespace */
+            /* the kernel then kills all other processes of the keeper's namespace */
+            kill(keeper->pid, SIGKILL);
         }
         processes_reap(keeper->pid);
         keeper->pid = 0;

@@ -1,4 +1,4 @@
-/* What a server of append's own stands on: a disk and a keeper. */
+/* The parts on which a server of append's own runs: a disk and a keeper. */
 #ifndef CERTIFY_OWN_SERVER_H
 #define CERTIFY_OWN_SERVER_H
 
@@ -11,12 +11,12 @@
 /*
  * A disk that can lose power: a file system of its own in an image file, on a loop device.
  *
- * Power loss is FS_IOC_SHUTDOWN without flushing the log (ext4, XFS): what the file system has not
- * yet sent to the device is gone, also from its own journal; what was sent counts as stable, as on
- * a disk that does not lie. Then the file system is unmounted and mounted again.
+ * Power loss is FS_IOC_SHUTDOWN without flushing the log (ext4, XFS): data that the file system has
+ * not yet sent to the device is lost, even from its journal; data that was sent counts as stable,
+ * as on a disk that does not lie. Then the file system is unmounted and mounted again.
  *
- * The mount is visible to this process and its children only (a mount namespace of its own), and
- * the loop device goes with the last mount, so that nothing stays when the processes have ended,
+ * Only this process and its children see the mount (in their own mount namespace), and the kernel
+ * removes the loop device with the last mount. So nothing stays after the processes have ended,
  * however they ended. Needs CAP_SYS_ADMIN. Main thread, while it is the only one.
  */
 enum {
@@ -30,37 +30,40 @@ struct disk_mount {
     char type[40], source[200];
     char options[DISK_OPTIONS_BYTES];
     int id, parent;
-    unsigned long peers, master; /* peer groups (see mount_namespaces(7)); 0: none */
+    unsigned long peers, master; /* numbers of the peer groups (see mount_namespaces(7)) of which
+                                    the mount is a member and a slave; 0: no group */
 };
 
 struct disk {
-    const char *type;   /* "ext4" or "xfs" */
-    int image;          /* file with the image, which has no name; negative: none */
-    const char *folder; /* where it is mounted */
-    char device[40];    /* "/dev/loop3"; "" while it is not mounted */
-    bool is_cut;        /* its power was cut, and it is not mounted again yet */
-    bool is_theirs;     /* the file system is the user's, and `mount` describes it */
+    const char *type; /* type of the file system: "ext4" or "xfs" */
+    int image; /* descriptor of the file with the image; the file has no name; negative: no image */
+    const char *folder; /* folder on which the disk is mounted */
+    char device[40]; /* name of the loop device, "/dev/loop3"; "" while the disk is not mounted */
+    bool is_cut;     /* the power was cut, and the disk is not mounted again yet */
+    bool is_theirs;  /* the file system is the user's, and `mount` describes it */
     struct disk_mount mount;
 };
 
 /* Moves this process to a mount namespace of its own. Called once, before disk_create. */
 enum status disk_enter_namespace(struct error *error);
 
-/* Makes an image of `bytes` with a file system disk->type in a file at `path`, whose name goes at
- * once, and mounts it on the folder disk->folder. On failure nothing stays. */
+/* Makes an image of `bytes` bytes in a file at `path`, with a file system of the type disk->type,
+ * and mounts it on the folder disk->folder. Removes the file's name at once. On failure nothing
+ * stays. */
 enum status disk_create(struct disk *disk, const char *path, uint64_t bytes, struct error *error);
 
-/* Writes everything to the disk. */
+/* Makes the file system write all changed data to the disk. */
 void disk_sync(const struct disk *disk);
 
-/* Finds the mount of a device. Returns how often it is mounted; the last mount is in *found. */
+/* Finds the mount of a device. Returns how many times the device is mounted; the last mount is in
+ * *found. */
 unsigned disk_find_mount(dev_t device, struct disk_mount *found);
 
 /* Takes the file system of the user's server as the disk whose power is cut, if it is ext4 or XFS,
  * holds nothing but `data`, the server's data directory, no process but `server` and its
  * descendants uses it, the server writes no file elsewhere, and no other mount namespace keeps it
- * mounted. Else refuses, with the reason in *error, and touches nothing. Such a disk is not removed
- * by disk_destroy. */
+ * mounted. Otherwise refuses, with the reason in *error, and changes nothing. disk_destroy does not
+ * remove such a disk. */
 enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct error *error);
 
 /* Cuts the power. The file system then refuses all access. */
@@ -77,35 +80,35 @@ void disk_destroy(struct disk *disk);
  *
  * The keeper is the first process of a PID namespace, in which the server runs as another user. So
  * SIGKILL reaches all of the server's processes at once, none is left over as a zombie, and the
- * kernel ends them all, with the server's shared memory, when the keeper ends; the keeper ends with
- * this program, whatever ends it. Where namespaces are not allowed, the keeper adopts the orphans
- * among its descendants and finds the server's processes by /proc. Main thread, while it is the
- * only one.
+ * kernel ends all of them, with the server's shared memory, when the keeper ends. The keeper ends
+ * when this program ends, whatever the reason. Where namespaces are not allowed, the keeper adopts
+ * the orphans among its descendants and finds the server's processes by /proc. Main thread, while
+ * it is the only one.
  */
 enum keeper_order {
-    KEEPER_MAKE,     /* run the command that makes the data directory, and wait for its end */
-    KEEPER_START,    /* start the server */
+    KEEPER_MAKE,     /* runs the command that makes the data directory, and waits for its end */
+    KEEPER_START,    /* starts the server */
     KEEPER_CHECK,    /* fails if the server has ended */
-    KEEPER_KILL,     /* SIGKILL all processes, and wait until none is left */
-    KEEPER_STOP,     /* SIGSTOP all processes */
-    KEEPER_CONTINUE, /* SIGCONT all processes */
-    KEEPER_SHUT,     /* the server's signal for a clean shutdown, and wait for its end */
+    KEEPER_KILL,     /* sends SIGKILL to all processes, and waits until none is left */
+    KEEPER_STOP,     /* sends SIGSTOP to all processes */
+    KEEPER_CONTINUE, /* sends SIGCONT to all processes */
+    KEEPER_SHUT,     /* sends the server's signal for a clean shutdown, and waits for its end */
 };
 
-/* How a server is made and started. All members are borrowed and constant. */
+/* The commands that make and start a server. All members are borrowed and constant. */
 struct keeper_server {
     const char *const *make;  /* argv of the command that makes the data directory; the program is a
                                  path; NULL: nothing to make */
-    const char *const *start; /* argv of the server */
-    const char *folder;       /* working directory */
-    uid_t user;               /* both commands run as this user; 0: as this program's */
+    const char *const *start; /* argv of the command that starts the server */
+    const char *folder;       /* working directory of both commands */
+    uid_t user;               /* user that runs both commands; 0: the user of this program */
     gid_t group;
     int log;         /* descriptor for the output of both commands */
-    int shut_signal; /* the signal for a clean shutdown */
+    int shut_signal; /* signal that makes the server shut down cleanly */
 };
 
 struct keeper {
-    pid_t pid; /* 0: not running */
+    pid_t pid; /* the keeper's process; 0: not running */
     int channel;
     bool has_namespace;
 };
@@ -113,7 +116,7 @@ struct keeper {
 enum status keeper_begin(struct keeper *keeper, const struct keeper_server *server,
                          struct error *error);
 
-/* Has the keeper carry out an order, and waits for it. */
+/* Makes the keeper carry out an order, and waits until the order is done. */
 enum status keeper_order(struct keeper *keeper, enum keeper_order order, struct error *error);
 
 /* Ends the server and the keeper. */

@@ -1,4 +1,4 @@
-/* What is under a server's data. */
+/* Facts about what a server's data lies on. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -98,7 +98,7 @@ static void list_processes(struct process_tree *tree)
     }
 }
 
-/* Marks the children of a process that were not found before, and theirs. */
+/* Marks the descendants of a process that are not marked yet. */
 static void find_children(struct process_tree *tree, pid_t parent)
 {
     for (size_t i = 0; i < tree->count; i++) {
@@ -110,7 +110,7 @@ static void find_children(struct process_tree *tree, pid_t parent)
 }
 
 /* Lists the processes that run now, and marks the descendants of `root`. Returns NULL when out of
- * memory, or if this process is `root`'s descendant. The caller frees it. */
+ * memory, or if this process is `root` or a descendant of `root`. The caller frees it. */
 static struct process_tree *find_tree(pid_t root)
 {
     const bool is_above = root != getpid() && processes_is_of(getpid(), root);
@@ -124,7 +124,8 @@ static struct process_tree *find_tree(pid_t root)
 
 void processes_signal(pid_t root, bool with_root, int number)
 {
-    struct process_tree *tree = find_tree(root); /* before the root ends and its children move */
+    struct process_tree *tree = find_tree(root); /* the tree is found before `root` ends, because
+                                                    its children then get another parent */
     if (tree != NULL && with_root) {
         kill(root, number);
     }

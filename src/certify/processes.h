@@ -6,17 +6,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Sends a signal to all descendants of a process and, with `with_root`, to the process itself,
- * which is first. Never signals this process or its ancestors: does nothing if `root` is one of
+/* Sends a signal to all descendants of the process `root`. With `with_root`, first sends it to
+ * `root` itself. Never signals this process or its ancestors: does nothing if `root` is one of
  * them. */
 void processes_signal(pid_t root, bool with_root, int number);
 
-/* Kills a process and all of its descendants, none of which can start another one meanwhile.
- * Returns false if one of them still runs after `limit_ns`. */
+/* Kills a process and all of its descendants, in a way in which no descendant can start another
+ * process meanwhile. Returns false if any of these processes still runs after `limit_ns`. */
 bool processes_kill(pid_t root, int64_t limit_ns);
 
-/* Called in a new process that serves this program: it ends with the program, which also decides
- * when it ends, whatever signals a terminal sends. */
+/* Called in a new process that serves this program. Makes the process end when the program ends,
+ * and ignore the signals that a terminal sends: the program decides when the process ends. */
 void processes_serve(void);
 
 /* Waits for the end of a child. */

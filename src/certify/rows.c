@@ -56,7 +56,7 @@ unsigned rows_text(uint64_t seed, const struct rows_id *id, char text[ROWS_TEXT_
     uint64_t drawn = mix_id(seed, id);
     const unsigned length = (unsigned)(drawn % (ROWS_TEXT_MAX + 1));
     for (unsigned i = 0; i < length; i++) {
-        if (i % 10 == 0) { /* a number has ten letters of 6 bits */
+        if (i % 10 == 0) { /* a random number has the bits for ten letters, 6 bits each */
             drawn = random_mix(drawn);
         }
         text[i] = letters[drawn & 63];

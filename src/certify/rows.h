@@ -18,7 +18,7 @@
 enum {
     ROWS_TABLES = 2,
     ROWS_FIRST_MAX = 100, /* most rows of a transaction in the first table */
-    ROWS_SECOND_MAX = 10, /* and in the second */
+    ROWS_SECOND_MAX = 10, /* most rows of a transaction in the second table */
     ROWS_TEXT_MAX = 80,   /* longest text, in bytes */
 };
 
@@ -27,7 +27,7 @@ enum {
     ROWS_SESSION,
     ROWS_NUMBER, /* the transaction's number */
     ROWS_PLACE,  /* the row's place in its transaction and table, from 0 */
-    ROWS_SIZE,   /* rows that the transaction writes to this table */
+    ROWS_SIZE,   /* number of rows that the transaction writes to this table */
     ROWS_TEXT,
     ROWS_CHECKSUM,
     ROWS_COLUMNS

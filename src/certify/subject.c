@@ -28,26 +28,30 @@
 enum {
     RECIPE_WORDS_MAX = 16,
     SPARE_SESSIONS = 10,
-    /* a longer one leaves no room for the path of a socket, which has at most 107 bytes */
+    /* longest folder for temporary files; a longer folder leaves no room for the path of a socket,
+     * which has at most 107 bytes */
     TEMP_BYTES_MAX = 64
 };
 
 /* How append makes a server of its own. In the words, $D stands for the data directory, $R for a
  * folder for sockets and temporary files, and $N for the most sessions. */
 struct recipe {
-    const char *name;                   /* the name of the adapter */
-    const char *make[RECIPE_WORDS_MAX]; /* the program comes first; empty: embedded */
+    const char *name;                   /* the adapter's name */
+    const char *make[RECIPE_WORDS_MAX]; /* command that makes the data directory: the program and
+                                           its arguments; empty: the database is embedded */
     const char *start[RECIPE_WORDS_MAX];
-    const char *option[2]; /* words before a setting: "-c", "" or "", "--" */
-    const char *programs;  /* where programs are besides PATH */
-    const char *package;   /* Debian's */
-    const char *account;   /* system user that runs the server, if there is such a user */
+    const char *option[2]; /* the words before a setting and directly in front of its name: {"-c",
+                              ""} or {"", "--"} */
+    const char *programs;  /* folders in which to look for programs after PATH */
+    const char *package;   /* name of Debian's package */
+    const char *account;   /* system user that runs the server, if the system has this user */
     int shut_signal;
     const char *host, *path; /* parts of the target */
     uint16_t port;
     const char *user, *database;
     const char *first_sql;
-    /* settings with which it must lose acknowledged rows; NULL: none known */
+    /* settings with which the server must lose acknowledged rows after a kill or a power loss;
+     * NULL: no such settings are known */
     const char *unsafe_kill, *unsafe_power;
 };
 
@@ -66,7 +70,7 @@ static const struct recipe recipes[] = {
      .user = "append",
      .database = "postgres",
      .first_sql = "create extension if not exists amcheck",
-     /* without the last two, the log is written whenever 1 MB of it is new */
+     /* without the settings wal_writer_..., the server writes its log whenever 1 MB of it is new */
      .unsafe_kill = "synchronous_commit=off wal_writer_delay=10s wal_writer_flush_after=1GB "
                     "wal_buffers=64MB",
      .unsafe_power = "fsync=off"},
@@ -213,8 +217,8 @@ static enum status add_option(struct subject *subject, const char *option, size_
     return STATUS_OK;
 }
 
-/* Returns whether every user may enter this folder and those above it, and only root may replace
- * them. */
+/* Returns whether every user may enter this folder and its parent folders, and only root may
+ * replace them. */
 static bool is_open_to_all(const char *folder)
 {
     char path[TEMP_BYTES_MAX + 1];
@@ -355,7 +359,7 @@ static enum status make_own(struct subject *subject, const struct plan_texts *op
                                      : status;
     }
     for (size_t i = 0; i < options->count && status == STATUS_OK; i++) {
-        /* several settings have blanks between */
+        /* an option may have several settings, with blanks between them */
         const char *option = options->texts[i] + strspn(options->texts[i], " ");
         while (*option != '\0' && status == STATUS_OK) {
             const size_t length = strcspn(option, " ");
@@ -443,7 +447,8 @@ enum status subject_begin(struct subject *subject, const struct plan *plan,
     subject->disk.image = -1;
     enum status status = open_log(subject, error);
     if (status == STATUS_OK && subject->recipe == NULL) {
-        /* a server that append has started and that leaves its parent stays append's to reap */
+        /* a server that append has started becomes append's child when its parent ends, so that
+         * append can reap it */
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         status = find_theirs(subject, error);
     } else if (status == STATUS_OK) {
@@ -553,8 +558,8 @@ static void sleep_for(int64_t time_ns)
     }
 }
 
-/* Stops the user's server for a while. A process of its own continues it, even if this one is
- * killed meanwhile. */
+/* Stops the user's server for a while. A child process continues the server, even if this process
+ * is killed meanwhile. */
 static enum status stop_theirs(const struct subject *subject, int64_t stop_ns, struct error *error)
 {
     int ends[2];
@@ -608,7 +613,7 @@ enum status subject_break(struct subject *subject, const struct fault *fault,
     *at_ns = mono_now_ns();
     subject->is_down = fault->kind != FAULT_STOP && fault->kind != FAULT_NETWORK;
     switch (fault->kind) {
-    case FAULT_KILL: /* an answer that still arrives was sent before the kill: its rows are owed */
+    case FAULT_KILL: /* answers that still arrive were sent before the kill: their rows are owed */
         return kill_server(subject, writers, error);
     case FAULT_POWER:
         atomic_store(&writers->account->fault_ns, *at_ns);
@@ -663,7 +668,7 @@ enum status subject_check(struct subject *subject, struct error *error)
     }
     struct error ignored = {.kind = ERROR_NONE};
     if (find_listening(subject, &ignored) == STATUS_OK || subject->starter_status == 0) {
-        return STATUS_OK; /* it may not listen yet */
+        return STATUS_OK; /* the server may not listen yet */
     }
     error_set(error, ERROR_SERVER, 0, NULL, "--server-start failed with %s %d",
               WIFSIGNALED(subject->starter_status) ? "signal" : "exit code",
@@ -672,8 +677,8 @@ enum status subject_check(struct subject *subject, struct error *error)
     return STATUS_FATAL;
 }
 
-/* Removes the folders of an own server: as the server's user, who could have put links into them.
- */
+/* Removes the folders of append's own server, with the rights of the server's user, because that
+ * user could have put links into them. */
 static void remove_folders(const struct subject *subject)
 {
     static const char *const names[] = {"data", "run"};
@@ -701,7 +706,8 @@ void subject_end(struct subject *subject)
 {
     keeper_end(&subject->keeper);
     disk_destroy(&subject->disk);
-    if (subject->recipe == NULL && subject->is_down) { /* the user's server does not stay down */
+    if (subject->recipe == NULL && subject->is_down) {
+        /* the server was ended by a fault and must not stay down */
         subject_start(subject, &(struct error){.kind = ERROR_NONE});
     }
     remove_folders(subject);

@@ -20,7 +20,7 @@ static struct table_mark_place mark_place(const struct plan *plan, struct adapte
                                      .rows = ""};
 }
 
-/* Drops an existing table if that is allowed, else refuses it. */
+/* Drops an existing table if append may drop it, else refuses to continue. */
 static enum status clear(const struct plan *plan, struct adapter_conn *conn,
                          const struct connection_info *connection, unsigned number,
                          struct error *error)

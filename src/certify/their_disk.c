@@ -20,7 +20,8 @@ enum {
     LINE_BYTES = 4096
 };
 
-/* Returns the peer group in a field of a line of mountinfo, such as "shared:7"; 0: none. */
+/* Returns the peer group in a field of a line of mountinfo, such as 7 in "shared:7"; 0 if the line
+ * has no such field. */
 static unsigned long read_group(const char *line, const char *field)
 {
     const char *end = strstr(line, " - ");
@@ -28,7 +29,7 @@ static unsigned long read_group(const char *line, const char *field)
     return found != NULL && found < end ? strtoul(found + strlen(field), NULL, 10) : 0;
 }
 
-/* Reads a line of mountinfo. Returns false if it has another form. */
+/* Reads a line of mountinfo. Returns false if the line has another form. */
 static bool read_mount(const char *line, dev_t *device, struct disk_mount *mount)
 {
     char number[40], here[200], super[300];
@@ -52,8 +53,8 @@ static bool read_mount(const char *line, dev_t *device, struct disk_mount *mount
     return true;
 }
 
-/* Reads the next mount of a mountinfo, which may be NULL. Returns false, and closes it, at its end.
- */
+/* Reads the next mount of the file `mounts`, which may be NULL. At its end closes the file and
+ * returns false. */
 static bool next_mount(FILE *mounts, dev_t *device, struct disk_mount *mount)
 {
     char line[LINE_BYTES];
@@ -83,7 +84,7 @@ unsigned disk_find_mount(dev_t device, struct disk_mount *found)
     return count;
 }
 
-/* Returns the parent of a mount of a process. Its peer groups are 0 if it is not found. */
+/* Returns the parent of a mount of a process. If the parent is not found, its peer groups are 0. */
 static struct disk_mount find_parent(const char *mountinfo, const struct disk_mount *mount)
 {
     FILE *mounts = fopen(mountinfo, "re");
@@ -153,8 +154,9 @@ static bool is_on(const char *path, dev_t device)
     return stat(path, &about) == 0 && about.st_dev == device;
 }
 
-/* Looks in the data directory and its folders for a link to another file system, which would keep
- * its power: a log or a tablespace. Writes its path, below `data`, to `other`. */
+/* Looks in the data directory and its folders for a link to another file system, for example of a
+ * log or a tablespace: the power of that file system would not be cut. Writes its path, below
+ * `data`, to `other`. */
 static bool has_links_out(const char *data, dev_t device, char *other, size_t size)
 {
     static const char *const patterns[] = {"/*", "/*/*"};
@@ -197,16 +199,16 @@ static bool uses(pid_t pid, dev_t device)
     return is;
 }
 
-/* What is looked for among the processes. */
+/* The data of a search among the processes. */
 struct look {
     dev_t device;                /* the file system whose power is to be cut */
     pid_t server;                /* the server's first process */
-    struct disk_mount mount;     /* where it is mounted */
-    struct disk_mount parent;    /* the mount that it is mounted below */
-    char other[DISK_PATH_BYTES]; /* a file that was found */
+    struct disk_mount mount;     /* mount of the file system */
+    struct disk_mount parent;    /* mount below which the file system is mounted */
+    char other[DISK_PATH_BYTES]; /* path of the file that was found */
 };
 
-/* Returns a process of which `fits` is true, or 0. */
+/* Returns the first process for which `fits` returns true, or 0. */
 static pid_t find_process(bool (*fits)(pid_t pid, struct look *look), struct look *look)
 {
     DIR *folder = opendir("/proc");
@@ -228,7 +230,8 @@ static bool is_other_user(pid_t pid, struct look *look)
     return uses(pid, look->device) && !processes_is_of(pid, look->server);
 }
 
-/* Returns whether a descriptor is open for writing at any place of the file. */
+/* Returns whether the file that the descriptor has open can be written anywhere, not only at its
+ * end. */
 static bool is_writable(pid_t pid, const char *descriptor)
 {
     char path[80], line[80] = "";
@@ -244,9 +247,9 @@ static bool is_writable(pid_t pid, const char *descriptor)
     return (flags & O_ACCMODE) != O_RDONLY && (flags & O_APPEND) == 0;
 }
 
-/* Looks for a file of another file system that a process of the server writes, and that would keep
- * its power: a log or a table. Ignores the standard files and those with O_APPEND, to which servers
- * write messages, and files without a name. */
+/* Looks for a file on another file system, for example a log or a table, that a process of the
+ * server writes: the power of that file system would not be cut. Ignores the standard streams and
+ * files opened with O_APPEND, to which servers write messages, and files without a name. */
 static bool writes_elsewhere(pid_t pid, struct look *look)
 {
     char path[300];

@@ -42,7 +42,8 @@ static void fail(struct writer *writer, const struct error *error)
     if (!atomic_exchange(&account->has_error, true)) {
         account->error = *error;
     }
-    atomic_fetch_add(&account->failed, 1); /* the program reads the error after this */
+    /* the program reads the error only after it has seen this number */
+    atomic_fetch_add(&account->failed, 1);
 }
 
 static enum status open_session(struct writer *writer, struct error *error)
@@ -100,7 +101,7 @@ static enum status write_transaction(struct writer *writer, uint64_t number,
     return status;
 }
 
-/* Writes one transaction and notes what became of it. LOST: the session must connect again. */
+/* Writes one transaction and stores its outcome. LOST: the session must connect again. */
 static enum status take_turn(struct writer *writer, struct error *error)
 {
     struct account *account = writer->of->account;
@@ -171,7 +172,7 @@ static void *write_all(void *argument)
     return NULL;
 }
 
-/* Has the server write its data files whenever the program asks for it. Ends when it cannot. */
+/* Makes the server write a checkpoint whenever the program asks for one. Ends when that fails. */
 static void *write_checkpoints(void *argument)
 {
     const struct writers *of = argument;

@@ -1,7 +1,7 @@
 /*
  * The writers of append certify: a process with a thread and a connection for each session. Each
- * thread writes one transaction after the other and notes in the account what became of it. A
- * thread whose connection is lost connects again.
+ * thread writes one transaction after the other and stores its outcome in the account. A thread
+ * whose connection is lost connects again.
  *
  * The writers are a process of their own because an embedded database is part of it: killing the
  * server is then killing the writers. The caller has no other threads while it starts them.
@@ -18,14 +18,14 @@
 struct writers {
     const struct plan *plan;
     struct account *account;
-    const char *session_sql; /* sent on each new connection; NULL or "" for nothing */
-    pid_t pid;               /* 0: not running */
+    const char *session_sql; /* SQL to send on each new connection; NULL or "" for nothing */
+    pid_t pid;               /* the writers' process; 0: not running */
 };
 
 /* Starts the process. On FATAL *error says why it cannot be started. */
 enum status writers_start(struct writers *writers, struct error *error);
 
-/* Lets every session finish its transaction and disconnect; kills the process if that takes longer
+/* Lets every session finish its transaction and disconnect; kills the process if this takes longer
  * than 20 s. */
 void writers_finish(struct writers *writers);
 

@@ -17,8 +17,8 @@
 #include "plan/facts.h"
 #include "report/report.h"
 
-/* Writes the command that repeats the run: the words of the command line, quoted for a shell, but
- * for --out, because the folder exists now; and the seed. */
+/* Writes the command that repeats the run: the words of the command line, quoted for a shell, and
+ * the seed. Leaves out --out, because the folder exists now. */
 static void write_command(const struct plan *plan, int argc, char **argv,
                           struct certificate *certificate)
 {
@@ -44,7 +44,8 @@ static void write_command(const struct plan *plan, int argc, char **argv,
     buffer_fini(&line);
 }
 
-/* Refuses a setting that is not NAME=VALUE. One text may have several, with blanks between. */
+/* Refuses a setting that is not NAME=VALUE. A text may have several settings, with blanks between
+ * them. */
 static enum exit_code check_settings(const struct plan_texts *settings, struct error *error)
 {
     for (size_t i = 0; i < settings->count; i++) {
@@ -138,7 +139,7 @@ static enum exit_code make_folder(const struct plan *plan, struct error *error)
     return EXIT_CODE_CLIENT_LIMIT;
 }
 
-/* Refuses a server on another machine, or one that is part of this program, as the user's. */
+/* Refuses the user's server if it is on another machine, or is part of this program. */
 static enum exit_code check_target(const struct plan *plan, struct error *error)
 {
     struct connection_info named = {.host = ""};

@@ -13,11 +13,11 @@
 struct command_entry {
     struct command_form form;
     const char *line; /* a few words for the list of commands */
-    /* Lines of at most 80 columns. */
+    /* The next members are lines of at most 80 columns. */
     const char *about;
     const char *example; /* command lines that work as printed; the first needs no server */
-    const char *target;  /* what TARGET is; NULL if the command takes no target */
-    const char *exits;   /* exit codes and their meaning */
+    const char *target;  /* description of TARGET; NULL if the command takes no target */
+    const char *exits;   /* the exit codes and their meaning */
     enum exit_code (*run)(int argc, char **argv);
 };
 

@@ -40,16 +40,18 @@
 
 enum {
     FORMAT_VERSION = 1,
-    SIDES = 2,         /* A and B */
-    VAGUE = 3,         /* larger high / low: the interval is too wide to be shown in words */
-    OTHERS_ALIKE = 5,  /* smaller differences in other programs' CPU are ignored, percent */
-    BUSY_PERCENT = 90, /* host CPU at which programs wait for CPUs */
+    SIDES = 2, /* the sides A and B */
+    /* largest high / low of an interval whose bounds are written; beyond it, the text only says
+     * that values vary too much */
+    VAGUE = 3,
+    OTHERS_ALIKE = 5, /* difference in other programs' CPU, in percent, below which it is ignored */
+    BUSY_PERCENT = 90, /* host CPU, in percent, at which programs wait for CPUs */
     WHY_BYTES = 192,
     NAME_BYTES = 256,
     TEXT_BYTES = 1024,
     VALUE_BYTES = 48,
-    /* width in characters of the first column, which has the titles: when sweeps are compared, and
-     * when runs are */
+    /* width in characters of the first column, which has the titles: CELL_COLUMNS when sweeps are
+     * compared, RUN_COLUMNS when runs are compared */
     CELL_COLUMNS = 14,
     RUN_COLUMNS = 26,
     DIFFERENCES_SHOWN = 20,
@@ -69,12 +71,12 @@ static const char *const tested[2][TESTED] = {
 struct comparison {
     bool is_sweep;
     const char *const *tested;
-    double threshold; /* smaller relative differences do not matter; 0.05 = 5 % */
+    double threshold; /* relative difference below which a difference does not matter; 0.05 = 5 % */
     struct side {
         struct saved_run run; /* the run, or the first done run of a sweep; may be empty */
         struct saved_sweep sweep;
     } sides[SIDES];
-    bool has_failed; /* out of memory */
+    bool has_failed; /* memory has run out */
     struct tree root;
     struct tree differences; /* list of {"name", "a", "b"} */
     struct tree cautions;    /* list of texts */
@@ -82,7 +84,7 @@ struct comparison {
     /* caution that the table had different numbers of rows before A and before B, so that reads
      * cannot be compared; "" if no cell needs it */
     char other_rows[WHY_BYTES];
-    struct tree cells;   /* for two runs the list has a single cell */
+    struct tree cells;   /* list of the cells; for two runs it has a single cell */
     struct tree crossed; /* bounds of --fail-if that are crossed */
 };
 
@@ -254,7 +256,7 @@ static void describe_runs(struct comparison *comparison)
 
 static void add_cautions(struct comparison *comparison)
 {
-    double others[SIDES]; /* CPU used by other programs, percent of all CPUs */
+    double others[SIDES]; /* CPU that other programs used, in percent of all CPUs */
     char shares[SIDES][32];
     bool are_known = true, is_disturbed = false;
     for (int side = 0; side < SIDES; side++) {
@@ -978,7 +980,7 @@ enum exit_code command_compare(int argc, char **argv)
         }
         code = command_finish_output();
         if (code == EXIT_CODE_OK && json_array_size(comparison.crossed.json) > 0) {
-            struct buffer line; /* names the crossed bounds */
+            struct buffer line; /* the line names the crossed bounds */
             size_t i;
             json_t *crossed;
             buffer_init(&line);

@@ -16,7 +16,7 @@
 
 enum {
     LINE_COLUMNS = 74, /* longest line of running text */
-    BOLD_BYTES = 3,    /* length of a change of font */
+    BOLD_BYTES = 3,    /* bytes of the mdoc escape that changes the font */
     TEXT_BYTES = 1024,
     COMMANDS_BYTES = 128,
 };

@@ -85,7 +85,7 @@ static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *mo
     const bool is_of_process = limits_is_of_process(first);
     const uint64_t here =
         allowed - (is_of_process ? question.in_other_processes : question.on_other_machines);
-    unsigned low = 0, high = sessions; /* low fits, high does not */
+    unsigned low = 0, high = sessions; /* `low` sessions fit, `high` sessions do not */
     while (high - low > 1) {
         const unsigned middle = low + (high - low) / 2;
         const bool fits = ranks_sessions_here(job->ranks, middle, !is_of_process) <= here;

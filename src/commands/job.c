@@ -177,7 +177,8 @@ static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct 
         .recorder = job->recorder,
         .directory = plan->data_directory != NULL ? plan->data_directory : known_directory,
         .is_where_it_works = setup->storage.is_where_it_works,
-        .rows_before = plan->is_follower ? 0 : rows_before(setup), /* only rank 0 counts */
+        /* the other ranks do not count the rows, so that they are counted once */
+        .rows_before = plan->is_follower ? 0 : rows_before(setup),
         .stages = plan_stages(plan),
         .warm_up_ns = plan->warm_up_ns,
     };
@@ -372,7 +373,7 @@ static enum exit_code begin_waits(struct job *job, struct error *error)
         return begin_kernel_waits(job, error);
     }
     memcpy(result->waits_note, job->setup.waits_note, sizeof result->waits_note);
-    if (result->waits_note[0] != '\0') { /* --waits=try */
+    if (result->waits_note[0] != '\0') { /* --waits=try: the run continues without the polls */
         if (job->search == NULL && begin_kernel_waits(job, error) != EXIT_CODE_OK) {
             const size_t used = strlen(result->waits_note);
             snprintf(result->waits_note + used, sizeof result->waits_note - used, "; %s",
@@ -573,7 +574,8 @@ static void judge(struct job *job, const char *why_not)
     struct search *search = job->search;
     struct error error = {.kind = ERROR_NONE};
     job_note_connection(job, result);
-    if (search == NULL && job->ranks == NULL) { /* else each level or rank finds its limits */
+    if (search == NULL && job->ranks == NULL) {
+        /* in a search each level, and with ranks each rank, finds its own limits */
         job_find_limits(job);
     }
     if (why_not != NULL) {
@@ -587,7 +589,7 @@ static void judge(struct job *job, const char *why_not)
     result_judge(result, &context);
     if (search != NULL) {
         char change[RESULT_CHANGE_BYTES];
-        /* INVALID: the figures are those of this machine, not of the server */
+        /* an INVALID run: its figures describe this machine, not the server */
         if (result->verdict == VERDICT_INVALID) {
             snprintf(search->figures_note, sizeof search->figures_note,
                      "rows/s and latencies do not describe the server: %.180s",
@@ -613,7 +615,7 @@ void job_add_file_problems(struct job *job)
     struct result *result = job->result;
     const char *shortage = run_files_shortage(job->files);
     if (shortage[0] != '\0') {
-        result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* more may be short now */
+        result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* more files may be short now */
         result_add_problem(result, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT,
                            "files are incomplete: %.200s", shortage);
         result_set_exit(result);

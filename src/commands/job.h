@@ -32,56 +32,63 @@
 /* The state of a run or a search. The caller zeroes it, except for the members of a search; job_do
  * releases it, whatever step it reached. */
 struct job {
-    struct ranks *ranks;           /* borrowed; NULL if this process runs alone */
+    struct ranks *ranks; /* the ranks of the run, borrowed; NULL if this process runs alone */
     struct rank_exchange exchange; /* texts that this rank received or keeps for merging */
-    struct plan given;             /* owned; plan of the command line; const after plan_make */
-    struct plan bounded;           /* in a search: `given` with the most sessions that it may try */
-    const struct plan *plan;       /* the plan in use: `given`, later `bounded` in a search */
+    struct plan given;             /* plan of the command line; const after plan_make; owned */
+    /* the plan of a search: `given` with the most sessions that the search may try */
+    struct plan bounded;
+    const struct plan *plan; /* the plan in use: `given`, later `bounded` in a search */
     /* facts of `given` and `bounded`; fixed before the first session */
     struct facts facts;
     struct container container; /* the server's container, if the plan names it */
     bool has_library;           /* facts.library was started and must be stopped */
     struct setup setup;
-    struct cut_list cut; /* its entries are owned */
+    struct cut_list cut; /* sessions whose connections append has cut; its entries are owned */
     struct generator *generator;
     struct recorder *recorder;
-    struct metric_store *values; /* of the script's metrics; NULL if it has no metrics */
+    /* values of the script's metrics; NULL if the script has no metrics */
+    struct metric_store *values;
     struct sampler *sampler;
-    pthread_t measuring;               /* the sampler's thread */
-    bool is_measuring;                 /* the thread was started and is not joined */
-    struct transaction_log *log;       /* during the run; NULL without --log-transactions */
-    pthread_t logging;                 /* the thread that writes the log */
-    bool is_logging;                   /* the thread was started and is not joined */
-    struct storage_watch *storage;     /* NULL if the size of the tables is not measured */
-    struct wait_watch *waits;          /* NULL without --waits */
-    struct switch_tracer *switches;    /* NULL without --waits=kernel */
-    struct tracer *tracer;             /* NULL if nothing is traced */
-    char trace_note[ERROR_TEXT_BYTES]; /* why tracing failed, or "" */
+    pthread_t measuring; /* the sampler's thread */
+    bool is_measuring;   /* the thread was started and is not joined */
+    /* log of the transactions, during the run; NULL without --log-transactions */
+    struct transaction_log *log;
+    pthread_t logging;             /* the thread that writes the log */
+    bool is_logging;               /* the thread was started and is not joined */
+    struct storage_watch *storage; /* watch of the tables' size; NULL if the size is not measured */
+    struct wait_watch *waits;      /* watch of the waits; NULL without --waits */
+    /* tracer of the server's threads; NULL without --waits=kernel */
+    struct switch_tracer *switches;
+    struct tracer *tracer;             /* tracer of the server's I/O; NULL if nothing is traced */
+    char trace_note[ERROR_TEXT_BYTES]; /* reason why tracing failed, or "" */
     struct run_files *files;
-    struct metrics *metrics; /* NULL without --metrics */
-    struct live *live;       /* NULL without --live and --control */
-    struct control *control; /* NULL without --control */
-    struct load *load;       /* while the sessions run; else NULL */
+    struct metrics *metrics; /* metrics for monitors; NULL without --metrics */
+    struct live *live;       /* the live page; NULL without --live and --control */
+    struct control *control; /* changes by hand; NULL without --control */
+    struct load *load;       /* the load, while the sessions run; else NULL */
     struct progress progress;
-    struct server_place places[URL_HOSTS_MAX]; /* with several hosts: servers on this machine */
+    /* servers on this machine, if the target has several hosts */
+    struct server_place places[URL_HOSTS_MAX];
     size_t place_count;
     struct limits_question question;
     struct evidence *evidence; /* evidence for the limits of the run, or of the current level */
     struct expectations expectations;
-    struct conditions conditions; /* checked by the sampler's thread */
-    atomic_bool has_condition;    /* one of them holds; it is in result->stop_condition */
-    FILE *junit, *ycsb;           /* NULL if not asked for, or already written */
+    struct conditions conditions; /* conditions of --stop-when, which the sampler's thread checks */
+    atomic_bool has_condition; /* one of `conditions` holds; result->stop_condition has its text */
+    /* streams of the JUnit and YCSB files; NULL if not asked for, or already written */
+    FILE *junit, *ycsb;
     struct result *result;
     bool has_begun;  /* sessions were started, so the files are kept */
-    bool is_joined;  /* the other ranks' results are in the files */
-    bool is_written; /* the files show the outcome that *result has */
+    bool is_joined;  /* the results of the other ranks are in the files */
+    bool is_written; /* the files on disk show the present outcome of *result */
 
     /* The search, borrowed; NULL for a run. */
     struct search *search;
-    enum exit_code (*find_bound)(struct job *job, struct error *error); /* rank 0's first step */
+    enum exit_code (*find_bound)(struct job *job, struct error *error); /* first step of rank 0 */
     /* called before the first session */
     void (*on_ready)(struct job *job);
-    void (*on_begin)(void *context, const struct level *level); /* `context` is the job */
+    /* called when a level begins; `context` is the job */
+    void (*on_begin)(void *context, const struct level *level);
     void (*on_level)(void *context, const struct level *level, const struct level *seen);
 };
 

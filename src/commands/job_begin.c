@@ -20,7 +20,7 @@
 #define ROOM_PAUSE_NS (100 * MONO_NS_PER_MS)
 
 enum {
-    SPARE_FILES = 64, /* files open only while connecting */
+    SPARE_FILES = 64, /* number of files that are open only while connecting */
     SHARDS_MIN = 8,
     MADE_LINE_BYTES = 400,
     VERSION_BYTES = 120,
@@ -442,7 +442,7 @@ struct server_selector job_select_server(struct job *job)
     }
     return (struct server_selector){
         .is_embedded = connection->is_embedded,
-        /* every rank measures an embedded database, one rank on each machine a server */
+        /* an embedded database is measured by every rank, a server by one rank on each machine */
         .is_remote =
             job->setup.is_remote || (!connection->is_embedded && !ranks_is_first_here(job->ranks)),
         .port = connection->port,

@@ -14,7 +14,7 @@
 #include "report/files.h"
 #include "report/text.h"
 
-/* How long a rank waits for its result to be merged before it writes its own files. */
+/* Time that a rank waits for its result to be merged before it writes its own files. */
 #define MERGE_NS (200 * MONO_NS_PER_MS)
 
 /* How long rank 0 accepts I/O rows from other ranks after a signal: mpirun will kill rank 0 soon.
@@ -132,7 +132,7 @@ static enum exit_code join_ranks(struct job *job, struct error *error)
         code = rank_exchange_merge(job->ranks, job->plan, job->result, &bytes, &whole, error);
     }
     if (code == EXIT_CODE_OK) {
-        whole.result->waits = job->result->waits; /* only rank 0 polls */
+        whole.result->waits = job->result->waits; /* only rank 0 polls the waits */
         job->result->waits = NULL;
         memcpy(whole.result->waits_note, job->result->waits_note, sizeof whole.result->waits_note);
         result_free(job->result);

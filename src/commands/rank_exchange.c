@@ -90,7 +90,7 @@ static void add_text(struct buffer *text, const char *word)
     buffer_add(text, word, strlen(word) + 1);
 }
 
-/* Adds the words of the options, those of files included. */
+/* Adds the words of the options, including options from files. */
 static void add_options(struct buffer *text, const struct plan *plan)
 {
     add_text(text, "append");
@@ -116,8 +116,8 @@ enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *p
     snprintf(seed, sizeof seed, "%" PRIu64, plan->facts->seed);
     add_text(&text, plan->out_folder);
     add_text(&text, seed);
-    /* without a URL: the adapter, so that the other ranks need not recognise the server at the port
-     * themselves */
+    /* without a URL the adapter is sent, so that the other ranks need not recognise the server at
+     * the port themselves */
     add_text(&text, plan->target.url == NULL ? plan->adapter->name : "");
     add_text(&text, has_file ? script_text(plan->script) : "");
     char number[UNITS_TEXT_BYTES];

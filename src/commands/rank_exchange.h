@@ -13,12 +13,13 @@
 /* The texts that the plan of a rank other than 0 points into, and the intervals and samples that a
  * rank keeps for merging. The caller zeroes it and releases it with rank_exchange_fini. */
 struct rank_exchange {
-    struct buffer text; /* rank 0's command line and what rank 0 resolved */
+    struct buffer text; /* rank 0's command line, and what rank 0 found out for its plan */
     char **words;       /* words of the command line; they point into `text` */
-    char *out;          /* folder of this rank's files */
-    int script;         /* descriptor + 1 of the file with the script; 0: no file */
+    char *out;          /* folder of this rank's files; owned */
+    int script;         /* descriptor + 1 of the file that holds the script; 0: no file */
     char script_path[40];
-    struct buffer intervals, samples; /* written by merge_keep_interval and merge_keep_sample */
+    /* intervals and samples, written by merge_keep_interval and merge_keep_sample */
+    struct buffer intervals, samples;
 };
 
 void rank_exchange_fini(struct rank_exchange *exchange);

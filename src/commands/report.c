@@ -102,7 +102,8 @@ static enum status make_report(const struct report *report, const struct plan *p
         fputs(status == STATUS_OK ? buffer_text(&text) : "", stdout);
         buffer_fini(&text);
     }
-    /* the page of one run or sweep is in its folder, the page of several in the current folder */
+    /* the page of one run or sweep is in its folder; the page of several is in the current
+     * folder */
     char path[REPORT_PATH_BYTES], png[REPORT_PATH_BYTES] = "";
     size_t page_bytes = 0, png_count = 0;
     const char *name = plan->out == NULL ? REPORT_FILE : plan->out;
@@ -113,7 +114,8 @@ static enum status make_report(const struct report *report, const struct plan *p
                      REPORT_PATH_BYTES - 1);
         status = STATUS_REJECTED;
     }
-    if (status == STATUS_OK && plan->charts.is_png) { /* before the page: gnuplot may be missing */
+    if (status == STATUS_OK && plan->charts.is_png) {
+        /* done before the page, because gnuplot may be missing */
         const size_t length = strlen(path);
         const bool is_html = length > 5 && strcmp(path + length - 5, ".html") == 0;
         snprintf(png, sizeof png, "%.*s", (int)(length - (is_html ? 5 : 0)), path);

@@ -73,7 +73,7 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
         sweep->table = TABLE_RECREATED;
     }
     sweep->has_marks = found.has_marks;
-    /* without --recreate the sweep drops only a table that it has created itself */
+    /* without --recreate the sweep drops a table only if the sweep has created it */
     if (sweep->table != TABLE_MADE || sweep->has_begun) {
         return EXIT_CODE_OK;
     }
@@ -507,8 +507,8 @@ static void follow(struct sweep *sweep)
     buffer_fini(&folder);
 }
 
-/* Returns the run that decides the exit code, or NULL if all runs that have ended ended with 0. A
- * defect is the most serious, then missing rows, then limits, as within a run. */
+/* Returns the run that decides the exit code, or NULL if every ended run has exit code 0. A defect
+ * is the most serious, then missing rows, then limits, as within a run. */
 static const struct saved_sweep_run *find_worst(const struct saved_sweep *sweep)
 {
     static const enum exit_code order[] = {
@@ -581,7 +581,7 @@ static enum exit_code sweep_all(struct sweep *sweep)
                            "%s; when the cause is removed, resume with: append sweep --resume %s",
                            error.text, results->folder);
     }
-    /* the report; the most serious run decides the exit code */
+    /* write the report; the most serious run decides the exit code */
     error_clear(&error);
     const size_t pending = saved_sweep_count(results, SAVED_PENDING);
     const size_t failed = saved_sweep_count(results, SAVED_FAILED);

@@ -31,18 +31,18 @@ enum {
     PATH_BYTES = PLAN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES + 32,
 };
 
-/* Which rows a run finds in its table. sweep_tables has a phrase for each. */
+/* The rows that a run finds in its table. sweep_tables has a phrase for each value. */
 enum sweep_table {
     TABLE_OWN,
     TABLE_NONE,
     TABLE_MADE,
-    TABLE_RECREATED, /* with --recreate */
-    TABLE_KEPT,      /* with --keep-rows: also rows of earlier runs and from before the sweep */
-    TABLE_SCRIPT,    /* tables that the script declares; a run creates those that are missing */
+    TABLE_RECREATED, /* tables that are made again for each run, with --recreate */
+    TABLE_KEPT,      /* rows of earlier runs, and rows from before the sweep, with --keep-rows */
+    TABLE_SCRIPT, /* tables that the script declares; a run creates the tables that are missing */
     TABLES,
 };
 struct sweep_table_text {
-    const char *name; /* name in sweep.json */
+    const char *name; /* name of the value in sweep.json */
     const char *phrase;
 };
 extern const struct sweep_table_text sweep_tables[TABLES];
@@ -50,34 +50,34 @@ extern const struct sweep_table_text sweep_tables[TABLES];
 /* The state of a sweep. The caller zeroes it, except for `given` and `lock`. */
 struct sweep {
     struct saved_sweep results; /* folder, lists, runs; read back when the sweep resumes; owned */
-    struct plan given;          /* the options; in a sweep that resumes, the options of its start */
+    struct plan given;          /* the options; if the sweep resumes, the options of its start */
     struct plan plan;           /* plan of the first run; owned */
     struct facts facts;         /* facts of `plan` */
-    /* What the user has to give again if only sweep.json names parts of the target ("TARGET
-     * again"); else NULL. */
+    /* The argument that the user has to give again if only sweep.json names parts of the target
+     * ("TARGET again"); else NULL. */
     const char *place;
-    /* options to save, as "--batch=50", without those of this call; owned */
+    /* options to save, as "--batch=50", without the options of this call; owned */
     json_t *words;
     char target[512];               /* the target as given, without its password; "" if not given */
     bool has_secret;                /* the target was given with a password */
     struct saved_variants variants; /* variants of --vary */
-    /* the first variant whose tables differ from those of variant 0; 0 if all have the same tables
-     */
+    /* number of the first variant whose tables differ from the tables of variant 0; 0 if all
+     * variants have the same tables */
     size_t other_shape;
-    char working_folder[PLAN_PATH_BYTES]; /* relative paths of the options begin here */
+    char working_folder[PLAN_PATH_BYTES]; /* folder at which relative paths of the options begin */
 
     enum sweep_table table;
     struct ranks *ranks;
     bool is_stopped; /* a signal reached a rank, or a rank was lost */
-    bool has_begun;  /* a run was started: a TABLE_MADE table is the sweep's own */
+    bool has_begun;  /* a run was started, so a TABLE_MADE table is the sweep's own */
     bool has_made;   /* this call started the first run, and the table did not exist before it */
-    bool has_marks;  /* the database keeps the mark of a table that append makes */
+    bool has_marks;  /* the database can keep the mark of a table that append makes */
     json_t *changes; /* changed settings of the server, read after the last run; owned */
     char started_utc[40];
     int lock; /* descriptor of the locked folder; -1 if not locked */
 
-    struct live *live;    /* NULL without --live */
-    struct notice notice; /* shows progress */
+    struct live *live;    /* the live page; NULL without --live */
+    struct notice notice; /* line of progress on stderr */
     int64_t next_line_ns;
 };
 

@@ -55,10 +55,10 @@ static const char *target_of(const struct sweep *sweep)
 
 /* How the numbers of a cell's done runs are joined into one number. */
 enum statistic {
-    STATISTIC_MEDIAN, /* for sweep.csv; the median of an even count may have one digit more */
+    STATISTIC_MEDIAN, /* the median for sweep.csv, with one more digit if the count is even */
     STATISTIC_LOWEST,
     STATISTIC_HIGHEST,
-    STATISTIC_TABLE, /* for the table of a figure: median of the runs that have the figure */
+    STATISTIC_TABLE, /* median of the runs that have the figure, for the table of the figure */
 };
 static const char *const statistics[] = {"median", "lowest", "highest"};
 

@@ -206,8 +206,8 @@ static bool is_given(const struct plan_texts *texts, size_t count, const char *n
     return is_found;
 }
 
-/* Makes the variants of --vary, "a=1,b=x": every value of a parameter with every value of the
- * others. */
+/* Makes the variants of --vary, "a=1,b=x": every value of a parameter with every value of the other
+ * parameters. */
 static enum exit_code make_variants(struct saved_variants *variants, const struct plan *given,
                                     struct error *error)
 {
@@ -373,7 +373,7 @@ enum exit_code sweep_make_plan(struct sweep *sweep, struct error *error)
         return code;
     }
     if (given->workload != NULL && given->sweep.records.count == 0) {
-        sweep->given.sweep.records.count = 1; /* the value is 0: an option ends the runs */
+        sweep->given.sweep.records.count = 1; /* the value 0 means that an option ends the runs */
     }
     const struct {
         bool is_wrong;

@@ -53,8 +53,8 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     }
     at = skip_blanks(at + relation);
     bound->is_word = *at >= 'A' && *at <= 'Z';
-    /* digits with at most one point: strtod by itself would accept signs, "0x10", "1e3" and "inf"
-     */
+    /* the number has digits and at most one point: strtod by itself would accept signs, "0x10",
+     * "1e3" and "inf" */
     const size_t digits = bound->is_word ? 0 : strspn(at, "0123456789.");
     char number[DIGITS_MAX + 1], *end = number;
     snprintf(number, sizeof number, "%.*s", (int)digits, at);
@@ -199,7 +199,7 @@ const char *bound_format(const struct bound *bound, double limit, double value,
     return is_whole ? units_format_count((uint64_t)shown, text) : text;
 }
 
-/* Returns whether a name is that of a stage, "stage2", or the beginning of an operation's name. */
+/* Returns whether a name is "operation", or the name of a stage, "stage2". */
 static bool is_prefix(const char *name)
 {
     static const char stage[] = "stage";
@@ -209,7 +209,8 @@ static bool is_prefix(const char *name)
     return is_stage || strcmp(name, "operation") == 0;
 }
 
-/* Returns whether a name is that of an operation, or of one of its percentiles: "append_p97". */
+/* Returns whether a name is the name of an operation, or of a percentile of an operation:
+ * "append_p97". */
 static bool is_of_operation(const char *name)
 {
     const struct operation_list operations = operation_list_all();
@@ -307,7 +308,7 @@ static const char *const aliases[][2] = {
     /* with a script, "in_doubt" means transactions, which the script's rows in doubt belong to */
     {"in_doubt", "transactions_in_doubt"},
     {"in_doubt", "rows_in_doubt"},
-    {"throughput", "rows_per_s"}, /* in intervals.csv */
+    {"throughput", "rows_per_s"}, /* the column's name in intervals.csv */
     {"failed", "transactions_failed"},
     {"committed", "transactions_committed"},
     {"rolled_back", "transactions_rolled_back"},
@@ -349,7 +350,7 @@ enum status figure_find(const struct figure_columns *columns, const char *name,
             choose(choice, columns, aliases[i][1]);
         }
     }
-    /* the column without its unit, unless two columns have the same name without it */
+    /* find the column without its unit, unless two columns have the same name without it */
     const char *shortened = NULL;
     size_t found = 0;
     struct nearest nearest = {.word = name};

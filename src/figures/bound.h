@@ -41,11 +41,11 @@ enum bound_relation {
 
 /* A bound as written. Its name may be unknown. */
 struct bound {
-    char text[BOUND_TEXT_BYTES]; /* as written, without blanks around it */
+    char text[BOUND_TEXT_BYTES]; /* the bound as written, without blanks around it */
     char name[BOUND_NAME_BYTES];
     enum bound_relation relation;
     double number;               /* 1 if the bound has a word: "verdict==VALID" */
-    char unit[BOUND_UNIT_BYTES]; /* the unit or the word; "": neither */
+    char unit[BOUND_UNIT_BYTES]; /* the unit or the word; "" if the bound has neither */
     bool is_word;
 };
 
@@ -72,11 +72,11 @@ bool bound_is_taken(const char *name);
 bool bound_holds(enum bound_relation relation, double value, double limit);
 
 /* Writes a value with three digits, or with as many as show whether it meets the bound `limit`.
- * Returns a text: `text` or another. */
+ * Returns `text`. */
 const char *bound_format(const struct bound *bound, double limit, double value,
                          char text[UNITS_TEXT_BYTES]);
 
-extern const char *const bound_relation_texts[]; /* "<=" */
+extern const char *const bound_relation_texts[]; /* the text of each relation: "<=" */
 
 /* Names of the columns that hold numbers. */
 struct figure_columns {

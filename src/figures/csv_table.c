@@ -19,7 +19,8 @@ enum status csv_table_parse(struct csv_table *table, const char *name, char *tex
                             struct error *error)
 {
     *table = (struct csv_table){.text = text};
-    size_t count = 0, room = 0, line = 1, first = 0; /* first: index of this row's first cell */
+    /* `first` is the index of this row's first cell */
+    size_t count = 0, room = 0, line = 1, first = 0;
     const char *what = NULL;
     for (char *at = text; *at != '\0' && what == NULL;) {
         char *const cell = at, *end = cell; /* quotes are removed in place */
@@ -35,7 +36,7 @@ enum status csv_table_parse(struct csv_table *table, const char *name, char *tex
         }
         const char next = *at;
         if (next == '\0' || (next == '\r' && at[1] == '\0')) {
-            break; /* the file ends in the middle of this line */
+            break; /* the file ends in the middle of the line, which is left out */
         }
         if (next != ',' && next != '\n' && (next != '\r' || at[1] != '\n')) {
             what = "text follows a quoted cell";
@@ -100,7 +101,7 @@ enum status csv_table_read(struct csv_table *table, const char *path, struct err
     } else if (csv_table_parse(table, path, text, error) == STATUS_OK) {
         return STATUS_OK;
     } else {
-        text = NULL; /* csv_table_parse owned and freed it */
+        text = NULL; /* csv_table_parse owned the text and has freed it */
     }
     free(text);
     return STATUS_REJECTED;

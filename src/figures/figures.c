@@ -54,7 +54,7 @@ static const struct operation operations[OPERATIONS] = {OPERATION_TABLE(OPERATIO
 
 static const struct {
     const char *suffix;       /* end of the keys */
-    const char *after_number; /* as people read it */
+    const char *after_number; /* the unit as people read it after a number */
     int decimals;
 } units[FIGURE_UNITS] = {
     [FIGURE_UNIT_MOMENT] = {NULL, NULL, 6},
@@ -112,7 +112,7 @@ size_t figure_point_parse(const char *text, struct figure_point *point)
         decimals > DECIMALS_MAX || (text[length] != '\0' && text[length] != ',')) {
         return 0;
     }
-    size_t kept = decimals; /* 99.90 is 99.9 */
+    size_t kept = decimals; /* drops zeros at the end: 99.90 is 99.9 */
     while (kept > 0 && text[whole + kept] == '0') {
         kept--;
     }

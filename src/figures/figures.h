@@ -23,9 +23,9 @@
 #include "append/adapter.h"
 
 enum {
-    FIGURE_KEY_BYTES = 96,   /* the longest key: "transaction.", a name from a script,
-                                ".retries_serialization" */
-    FIGURE_TEXT_BYTES = 352, /* the largest double has 309 digits before the point */
+    /* longest key: "transaction.", a name from a script, ".retries_serialization" */
+    FIGURE_KEY_BYTES = 96,
+    FIGURE_TEXT_BYTES = 352, /* longest text: the largest double has 309 digits before the point */
     OPERATIONS_MAX = 67,
     FIGURE_POINTS_MAX = 24,
 };
@@ -43,7 +43,7 @@ enum figure_unit {
     FIGURE_UNIT_MOMENT, /* a time in seconds with six decimals */
     FIGURE_UNIT_ROWS_PER_S,
     FIGURE_UNIT_MIB_PER_S,
-    FIGURE_UNIT_PER_S, /* follows the two units above, whose keys also end in "_per_s" */
+    FIGURE_UNIT_PER_S, /* number per second; follows the two units that also end keys in "_per_s" */
     FIGURE_UNIT_MS,
     FIGURE_UNIT_US_PER_ROW,
     FIGURE_UNIT_S,
@@ -58,15 +58,16 @@ enum figure_unit {
 /* Figures that a page shows together. The first figure of a ledger is its total. */
 enum figure_group {
     FIGURE_GROUP_NONE,
-    FIGURE_GROUP_HEADLINE, /* shown for every run that has the figure */
+    FIGURE_GROUP_HEADLINE, /* figures that are shown for every run that has them */
     FIGURE_GROUP_SESSIONS,
     FIGURE_GROUP_ROWS,
     FIGURE_GROUP_BATCHES,
-    FIGURE_GROUP_TRANSACTIONS, /* with a script */
-    FIGURE_GROUP_VERIFIED,     /* whether the rows are in the table, and were visible to reads */
+    FIGURE_GROUP_TRANSACTIONS, /* counts of transactions, with a script */
+    FIGURE_GROUP_VERIFIED, /* counts that show whether the rows are in the table, and were visible
+                              to reads */
 };
 
-/* Which direction is better. */
+/* The direction in which a figure is better. */
 enum figure_better {
     FIGURE_NEITHER,
     FIGURE_HIGH,
@@ -128,8 +129,10 @@ enum figure_better {
     F(SERVER_CPU_S, "server_cpu_s", "resources", S, LOW) \
     F(SERVER_CPU_US_PER_ROW, "server_cpu_us_per_row", "resources", US_PER_ROW, LOW) \
     F(SUSPENDED_S, "suspended_s", "resources", S, LOW) \
-    /* DEVICE: I/O of the data directory's device from the gate to the last answer (measure/io.h) */ \
-    /* SERVER: system calls of the server's processes; STORAGE: the part that reached storage */ \
+    /* DEVICE_...: I/O of the data directory's device, from the gate to the last answer
+     * (measure/io.h) */ \
+    /* SERVER_...: system calls of the server's processes; STORAGE_...: the part that reached
+     * storage */ \
     F(DATA_DIRECTORY, "data_directory", "io", TEXT, NEITHER) \
     F(DEVICE, "device", "io", TEXT, NEITHER) \
     F(DEVICE_READ_MIB, "device_read_mib", "io", MIB, LOW) \
@@ -155,7 +158,8 @@ enum figure_better {
     F(CPU_PRESSURE_PERCENT, "cpu_pressure_percent", "io", PERCENT, LOW) \
     F(MEMORY_PRESSURE_PERCENT, "memory_pressure_percent", "io", PERCENT, LOW) \
     F(IO_NOTE, NULL, "io.note", TEXT, NEITHER) \
-    /* TABLE_MIB: the run's tables and their indexes; DISK_BYTES_PER_ROW: the same for each row */ \
+    /* TABLE_MIB_...: size of the run's tables and indexes; DISK_BYTES_PER_ROW: their size / their
+     * rows */ \
     /* WRITE_AMPLIFICATION: bytes written to the device / bytes of the values of acknowledged rows */ \
     F(TABLE_MIB_BEFORE, "table_mib_before", "io", MIB, NEITHER) \
     F(TABLE_MIB_AFTER, "table_mib_after", "io", MIB, LOW) \
@@ -178,7 +182,7 @@ enum figure_better {
     L(ROWS_IN_DOUBT, "rows_in_doubt", "rows.in_doubt", "in doubt", ROWS, LOW) \
     L(ROWS_NOT_SENT, "rows_not_sent", "rows.not_sent", "not sent", ROWS, NEITHER) \
     F(ROWS_BALANCE, NULL, "rows.balances", FLAG, NEITHER) \
-    /* true: rows and transactions are lower bounds, because the last work of a lost rank is unknown */ \
+    /* true: ROWS and TRANSACTIONS are lower bounds: the last work of a lost rank is unknown */ \
     F(ROWS_AT_LEAST, NULL, "rows.are_at_least transactions.are_at_least", FLAG, NEITHER) \
     F(VERIFICATION, "verification", "verification.state", TEXT, NEITHER) \
     F(VERIFICATION_REASON, NULL, "verification.reason", TEXT, NEITHER) \
@@ -212,8 +216,10 @@ enum figure_better {
       "read back: duplicates", VERIFIED, LOW) \
     L(VERIFIED_FOREIGN, "verified_foreign", "row_verification.foreign", "read back: foreign", \
       VERIFIED, LOW) \
-    /* CONNECTED: sessions that connected at least once; ENDED: those of them that ended in any way */ \
-    /* DROPPED: ended by a lost connection or a fatal error; FAILED: were refused or timed out */ \
+    /* CONNECTED: sessions that connected at least once; ENDED: connected sessions that have
+     * ended */ \
+    /* DROPPED: ended by a lost connection or a fatal error; FAILED: sessions refused or timed
+     * out */ \
     C(SESSIONS_CONNECTED, MEMBER, "sessions_connected", "append_sessions_connected_total", \
       "Sessions that connected.") \
     C(SESSIONS_ENDED, MEMBER, "sessions_ended", NULL) \
@@ -221,9 +227,9 @@ enum figure_better {
       "Sessions that ended by a lost connection or a fatal error.") \
     C(SESSIONS_FAILED, MEMBER, "sessions_failed", "append_sessions_failed_total", \
       "Sessions that were refused or timed out.") \
-    /* failed tries to connect: the first of a session, after a loss, with --churn, at any host */ \
+    /* failed tries to connect: first connects, and reconnects after a loss or with --churn */ \
     C(CONNECTS_FAILED, MEMBER, "connects_failed", NULL) \
-    /* opened: the first of a session, after a loss, with --churn; closed: by append, or lost */ \
+    /* OPENED: by first connects and reconnects; CLOSED: closed by append, or lost */ \
     C(CONNECTIONS_OPENED, MEMBER, "connections_opened", NULL) \
     C(CONNECTIONS_CLOSED, MEMBER, "connections_closed", NULL) \
     C(ROWS_ACKNOWLEDGED, MEMBER, "rows_acknowledged", "append_rows_total", \
@@ -233,8 +239,9 @@ enum figure_better {
     /* bytes of acknowledged values, estimated from the mean row of each session's first batch */ \
     C(ROW_BYTES, MEMBER, "row_bytes", NULL) \
     /* CHECKS: reads that count rows and were compared with the session's own rows */ \
-    /* BEHIND: checks below the rows before the run plus the session's acknowledged rows */ \
-    /* BACKWARD: checks below an earlier count of the session */ \
+    /* BEHIND: checks with fewer rows than the rows before the run plus the session's acknowledged
+     * rows */ \
+    /* BACKWARD: checks with fewer rows than an earlier check of the session */ \
     K(FRESH_CHECKS, "fresh_checks", "freshness.checks counters", "reads checked against own rows", \
       VERIFIED, NEITHER, NULL) \
     K(FRESH_BEHIND, "fresh_behind", "freshness.behind counters", "reads that missed own rows", VERIFIED, \
@@ -242,7 +249,7 @@ enum figure_better {
     K(FRESH_BACKWARD, "fresh_backward", "freshness.backward counters", \
       "reads that went backwards", VERIFIED, LOW, NULL) \
     F(WORST_LAG_ROWS, "worst_lag_rows", "freshness", COUNT, LOW) \
-    /* answered: acknowledged or rejected */ \
+    /* answered batches: acknowledged or rejected */ \
     C(APPENDS, COLUMN, "appends", "append_batches_total", "Batches that were answered.") \
     C(APPENDS_FAILED, COLUMN, "appends_failed", "append_batches_failed_total", \
       "Batches that were rejected or lost.") \
@@ -251,7 +258,7 @@ enum figure_better {
     C(READS_FAILED, COLUMN, "reads_failed", "append_reads_failed_total", "Reads that failed.") \
     C(BUSY_RETRIES, COLUMN, "busy_retries", "append_busy_retries_total", \
       "Batches begun again because the database was busy.") \
-    /* connections that ended, but not by append, and failed reconnects of --churn */ \
+    /* connections that ended but were not closed by append, and failed reconnects of --churn */ \
     C(CONNECTIONS_LOST, COLUMN, "connections_lost", "append_connections_lost_total", \
       "Connections that were lost.") \
     C(RECONNECTS, COLUMN, "reconnects", "append_reconnects_total", \
@@ -260,7 +267,7 @@ enum figure_better {
       "Failed tries to reconnect after a loss.") \
     C(CHURNS, COLUMN, "churns", "append_churns_total", \
       "Connections that append closed and opened again: --churn, --stage-disconnect.") \
-    /* refused by a read-only server; append sends the batch again */ \
+    /* batches that a read-only server refused; append sends them again */ \
     C(REFUSALS, COLUMN, "refusals", "append_refusals_total", \
       "Batches refused by a read-only server and sent again.") \
     C(TIMEOUTS, COLUMN, "timeouts", "append_timeouts_total", "Calls cut off by --timeout.") \
@@ -270,14 +277,15 @@ enum figure_better {
     L(BATCHES_NOT_SENT, "batches_not_sent", "batches.not_sent", "not sent", BATCHES, LOW) \
     /* batches without an answer: their response time is a lower bound */ \
     C(RESPONSES_UNANSWERED, COLUMN, "responses_unanswered", NULL) \
-    /* times of session threads on a CPU and waiting for a CPU, added when the session ends */ \
+    /* times that session threads spent on a CPU and waiting for a CPU, added when the session
+     * ends */ \
     /* SESSION_NS: time from the gate's opening to the session's end, added when the session ends */ \
     C(ON_CPU_NS, MEMBER, "on_cpu_ns", NULL) \
     C(RUN_QUEUE_NS, MEMBER, "run_queue_ns", NULL) \
     C(SESSION_NS, MEMBER, "session_ns", NULL) \
     F(RATE_ACHIEVED_PERCENT, "rate_achieved_percent", "figures", PERCENT, HIGH) \
     /* The figures from here to SCRIPT_PERCENT are unknown without a script. */ \
-    /* The first three are texts about the script; the others count and time its transactions. */ \
+    /* WORKLOAD to PARAMS: texts about the script; the others count and time its transactions */ \
     F(WORKLOAD, "workload", "workload.name", TEXT, NEITHER) \
     F(WORKLOAD_HASH, "workload_hash", "workload.hash", TEXT, NEITHER) \
     F(PARAMS, "params", "", TEXT, NEITHER) \
@@ -288,7 +296,7 @@ enum figure_better {
     K(TRANSACTIONS_COMMITTED, "transactions_committed", "transactions.committed counters", \
       "committed", TRANSACTIONS, HIGH, "append_transactions_total", \
       "Transactions by outcome.", "outcome=\"committed\"") \
-    /* rolled back by the script */ \
+    /* transactions that the script rolled back */ \
     K(TRANSACTIONS_ROLLED_BACK, "transactions_rolled_back", "transactions.rolled_back counters", \
       "rolled back", TRANSACTIONS, NEITHER, "append_transactions_total", NULL, \
       "outcome=\"rolled_back\"") \
@@ -296,7 +304,8 @@ enum figure_better {
       TRANSACTIONS, LOW, "append_transactions_total", NULL, "outcome=\"failed\"") \
     K(TRANSACTIONS_IN_DOUBT, "transactions_in_doubt", "transactions.in_doubt counters", "in doubt", \
       TRANSACTIONS, LOW, "append_transactions_total", NULL, "outcome=\"in_doubt\"") \
-    /* still running when the run ended, through no fault of the database or the script */ \
+    /* transactions still running when the run ended, through no fault of the database or the
+     * script */ \
     K(TRANSACTIONS_UNFINISHED, "transactions_unfinished", "transactions.unfinished counters", \
       "unfinished", TRANSACTIONS, NEITHER, "append_transactions_total", NULL, \
       "outcome=\"unfinished\"") \
@@ -305,7 +314,7 @@ enum figure_better {
     K(TRANSACTIONS_EXHAUSTED, NULL, "transactions.exhausted", NULL, NONE, LOW, NULL) \
     K(TRANSACTIONS_REFUSED, NULL, "transactions.refused", NULL, NONE, LOW, NULL) \
     K(TRANSACTIONS_LOST, NULL, "transactions.lost", NULL, NONE, LOW, NULL) \
-    /* failed, with an acknowledged write that cannot be undone */ \
+    /* failed transactions with an acknowledged write that cannot be undone */ \
     K(TRANSACTIONS_PARTIAL, "transactions_partial", "transactions.partial counters", NULL, NONE, \
       LOW, NULL) \
     F(TRANSACTIONS_BALANCE, NULL, "transactions.balances", FLAG, NEITHER) \
@@ -320,19 +329,20 @@ enum figure_better {
       "append_transaction_retries_total", NULL, "cause=\"serialization\"") \
     K(RETRIES_BUSY, "retries_busy", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"busy\"") \
-    /* a unique key existed already, and the script asks for a retry */ \
+    /* retries after a unique key existed already, where the script asks for a retry */ \
     K(RETRIES_DUPLICATE, "retries_duplicate", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"duplicate\"") \
-    /* with a rate: due + not due = begun + skipped + not begun; skipped: dropped by --late */ \
+    /* with a rate: due + not due = begun + skipped + not begun; SKIPPED: dropped by --late */ \
     /* NOT_DUE: begun without a due time, when only some transactions have a rate */ \
-    /* LATE: begun over 100 ms after the due time; BATCHES_LATE: the same for runs without a script */ \
+    /* LATE: begun over 100 ms after the due time; BATCHES_LATE: such batches in runs without a
+     * script */ \
     K(TRANSACTIONS_DUE, NULL, "transactions.due", NULL, NONE, NEITHER, NULL) \
     K(TRANSACTIONS_NOT_DUE, NULL, "transactions.not_due", NULL, NONE, NEITHER, NULL) \
     K(SKIPPED, "skipped", "transactions counters.transactions_skipped", NULL, NONE, LOW, \
       "append_transactions_skipped_total", "Transactions skipped by --late.") \
     K(TRANSACTIONS_NOT_BEGUN, NULL, "transactions.not_begun", NULL, NONE, LOW, NULL) \
     K(LATE, "late", "transactions counters.transactions_late", NULL, NONE, LOW, NULL) \
-    /* committed / working time after the warm-up */ \
+    /* committed transactions / working time after the warm-up */ \
     H(TRANSACTIONS_PER_S, "transactions_per_s", "figures", "Transactions", PER_S, HIGH) \
     F(STATEMENTS_PER_S, "statements_per_s", "figures", PER_S, HIGH) \
     /* answered statements that are not reads: writes and others, by their first word */ \
@@ -346,7 +356,7 @@ enum figure_better {
       "append_checks_total", "Checks that a script made.") \
     K(CHECKS_FAILED, "checks_failed", "transactions counters", NULL, NONE, LOW, \
       "append_checks_failed_total", "Checks by a script that failed.") \
-    /* claims of the script about its tables; unknown if the script makes none */ \
+    /* claims of the script about its tables; unknown if the script makes no claims */ \
     F(INVARIANTS_CHECKED, "invariants_checked", "transactions", COUNT, NEITHER) \
     F(INVARIANTS_BROKEN, "invariants_broken", "transactions", COUNT, LOW) \
     C(FOUND, MEMBER, "found", NULL) \
@@ -355,11 +365,11 @@ enum figure_better {
     /* rows that committed transactions added and removed, also during the warm-up */ \
     F(ROWS_ADDED, "rows_added", "transactions", COUNT, NEITHER) \
     F(ROWS_TAKEN, "rows_taken", "transactions", COUNT, NEITHER) \
-    /* time of tries, and the part of it outside of adapter calls and think time */ \
+    /* TRY_NS: time of tries; SCRIPT_NS: the part of it outside of adapter calls and think time */ \
     C(TRY_NS, MEMBER, "try_ns", NULL) \
     C(SCRIPT_NS, MEMBER, "script_ns", NULL) \
     F(SCRIPT_PERCENT, "script_percent", "transactions", PERCENT, LOW) \
-    /* summary.csv has the columns of the operations here */ \
+    /* summary.csv has the columns of the operations between SCRIPT_PERCENT and IDLE_SESSIONS */ \
     F(IDLE_SESSIONS, "idle_sessions", "", COUNT, NEITHER) \
     F(FAIRNESS_SESSIONS, NULL, "fairness.sessions", COUNT, NEITHER) \
     F(SLOWEST_SESSION, "slowest_session", "fairness", ID, NEITHER) \
@@ -429,10 +439,10 @@ enum figure_better {
     /* a count or query that succeeds: from call to return */ \
     X(READ, "read", 1, ALWAYS, INTERVALS, "append_read_duration_seconds", "Time of a read.") \
     /* an open after a loss or with --churn, if it succeeds: from call to return */ \
-    /* The first opens are apart, as CONNECT, because all sessions make them at once. */ \
+    /* The first opens are counted apart, as CONNECT, because all sessions make them at once. */ \
     X(RECONNECT, "reconnect", 4, RECONNECTING, TOTALS, "append_reconnect_duration_seconds", \
       "Time of a connect after a loss or a churn.") \
-    /* from the notice of a lost connection until the session can append again */ \
+    /* from the detection of a lost connection until the session can append again */ \
     /* Pauses and failed tries to reconnect are included. */ \
     X(RECOVER, "recover", 5, RECOVERING, TOTALS, "append_recover_duration_seconds", \
       "Time from the loss of a connection until the session could append again.") \
@@ -477,30 +487,32 @@ enum operation_id {
 struct figure {
     const char *key;
     const char *path;
-    const char *label; /* as people read it; NULL if the figure is in no group */
+    const char *label; /* the name that people read; NULL if the figure is in no group */
     enum figure_unit unit;
     enum figure_group group;
     enum figure_better better;
-    int counter;        /* enum recorder_counter; -1: not a counter */
-    const char *metric; /* name in Prometheus; NULL if the figure is not exported */
+    int counter;        /* counter with the value, of enum recorder_counter; -1: the figure is not a
+                           counter */
+    const char *metric; /* name of the metric in Prometheus; NULL if the figure is not exported */
     const char *metric_help;
     const char *metric_selector;
 };
 extern const struct figure figure_table[FIGURES];
 
-/* What a plan must have for an operation to exist. */
+/* The property that a plan must have for an operation to exist. */
 enum operation_when {
     OPERATION_ALWAYS = 1,
     OPERATION_WITH_RATE = 2,
-    OPERATION_RECONNECTING = 4, /* after a loss, or with --churn */
+    OPERATION_RECONNECTING = 4, /* operations of reconnects: after a loss, or with --churn */
     OPERATION_RECOVERING = 8,
     OPERATION_WITH_SCRIPT = 16,
 };
 
 enum operation_kind {
-    OPERATION_IS_CALL, /* an operation of the table */
+    OPERATION_IS_CALL, /* an operation of OPERATION_TABLE */
     OPERATION_IS_TRANSACTION,
-    OPERATION_IS_READ, /* this and the next two: a scripted statement, by its first word */
+    OPERATION_IS_READ, /* a scripted statement whose first word reads; IS_WRITE and IS_OTHER are the
+                          other statements */
     OPERATION_IS_WRITE,
     OPERATION_IS_OTHER,
 };
@@ -548,21 +560,24 @@ struct operation {
 #define COUNT_AS_ID(id, ...) COUNT_##id,
 enum operation_count {
     COUNT_TABLE(COUNT_AS_ID, COUNT_AS_ID) OPERATION_COUNTS,
-    COUNTS_OF_TRANSACTIONS = COUNT_BEGUN, /* the first count of transactions */
-    COUNTS_OF_ENDS = COUNT_COMMITTED,     /* the first outcome of transactions */
+    COUNTS_OF_TRANSACTIONS = COUNT_BEGUN, /* the first count that only transactions have */
+    COUNTS_OF_ENDS = COUNT_COMMITTED,     /* the first count of an outcome of transactions;
+                                             COUNTS_OF_ENDS_LAST is the last such count */
     COUNTS_OF_ENDS_LAST = COUNT_UNFINISHED,
     COUNTS_OF_RETRIES = COUNT_RETRIES_DEADLOCK,
 };
-extern const enum recorder_counter operation_count_sums[OPERATION_COUNTS]; /* from COUNT_BEGUN on */
-extern const char *const operation_count_names[OPERATION_COUNTS];          /* "sent", … */
-extern const char *const operation_kind_names[]; /* "transaction", "read", … */
+/* the counter with the sum over all transactions; set from COUNT_BEGUN on */
+extern const enum recorder_counter operation_count_sums[OPERATION_COUNTS];
+/* names of the counts: "sent", … */
+extern const char *const operation_count_names[OPERATION_COUNTS];
+extern const char *const operation_kind_names[]; /* names of the kinds: "transaction", "read", … */
 
 /* A point of a latency distribution that is reported. */
 struct figure_point {
-    char key[12];          /* "p999", in column names and JSON */
-    char title[12];        /* "p99.9", as people read it */
-    double quantile;       /* 0: the mean; 1: the maximum */
-    bool is_in_files_only; /* not shown in the text and on the page */
+    char key[12];          /* key in column names and JSON, "p999" */
+    char title[12];        /* title for people, "p99.9" */
+    double quantile;       /* the quantile; 0: the mean; 1: the maximum */
+    bool is_in_files_only; /* the text report and the page do not show the point */
 };
 
 /* The reported points: the mean, percentiles in ascending order, the maximum. */
@@ -576,15 +591,15 @@ struct figure_points figure_points_usual(void);
 
 /* Reads a percentile with its decimals, "99.9", up to the end or a comma. Returns the number of
  * characters; 0: this is not a percentile from 1 to 99.9999. A percentile below 10 is whole,
- * because the key of 5.5 would be that of 55. */
+ * because the key of 5.5 would be the key of 55. */
 size_t figure_point_parse(const char *text, struct figure_point *point);
 
-/* Adds a percentile, or finds the equal one and shows it if the new one is shown. Returns false if
- * there is no room. */
+/* Adds a percentile. If the list has it already, the entry is shown if it was shown or `point` is
+ * shown. Returns false if there is no room. */
 bool figure_points_add(struct figure_points *points, const struct figure_point *point);
 
-/* Shows the percentiles of a list, "50,90,99.9", in place of the usual ones, which stay in the
- * files. Returns false, with *wrong pointing at the first wrong percentile. */
+/* Shows the percentiles of a list, "50,90,99.9", in place of the usual percentiles, which stay in
+ * the files. Returns false, with *wrong pointing at the first wrong percentile. */
 bool figure_points_show(struct figure_points *points, const char *list, const char **wrong);
 
 /* The operations of a plan: first the operations of OPERATION_TABLE, indexed by enum operation_id,
@@ -593,7 +608,7 @@ struct operation_list {
     size_t count;
     struct operation entries[OPERATIONS_MAX];
     unsigned when;               /* bits of enum operation_when that apply to the plan */
-    struct figure_points points; /* reported of each operation */
+    struct figure_points points; /* the points that are reported for each operation */
     bool has_waits;              /* the plan polls waits: each call has the shares of its waits */
 };
 
@@ -624,7 +639,7 @@ struct figure_value {
     bool is_known;
     uint64_t count;   /* value of the units COUNT, ID and FLAG; a counter has it even if the figure
                          is unknown */
-    double number;    /* value of the other units; WORD: the number for the word */
+    double number;    /* value of all other units; of WORD, the number for the word */
     const char *text; /* value of TEXT and WORD; borrowed; NULL and "" = no text */
 };
 
@@ -633,7 +648,7 @@ struct figure_latency {
     double points_ms[FIGURE_POINTS_MAX];
 };
 
-/* What the time in calls of an operation went into, in percent. */
+/* Shares of the time in calls of an operation, in percent: one for each class of waits. */
 struct figure_waits {
     bool is_known;
     double percents[WAIT_CLASSES];
@@ -645,8 +660,8 @@ struct figure_set {
     struct operation_list operations;
     struct figure_latency latencies[OPERATIONS_MAX];
     struct figure_waits waits[OPERATIONS_MAX];
-    const uint64_t (*counts)[OPERATION_COUNTS]; /* indexed by operation, borrowed; NULL if
-                                                   unknown */
+    /* counts of each operation, borrowed; NULL if unknown */
+    const uint64_t (*counts)[OPERATION_COUNTS];
     char started_utc[40];
     char note[160];
     char params[2048]; /* parameters of the script, "NAME=VALUE,NAME=VALUE" */
@@ -666,12 +681,13 @@ struct figure_cell {
     struct figure_value value;
 };
 
-/* Goes through the columns of summary.csv; *at is 0 at first. Returns false after the last one. */
+/* Goes through the columns of summary.csv; the caller sets *at to 0 before the first call. Returns
+ * false after the last column. */
 bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_cell *cell);
 
-/* Goes through the figures of an operation that a script names: "sent", "p99_ms"; *at is 0 at
- * first. For a statement the counts of transactions are unknown; for a transaction the counts of
- * statements are unknown. Returns false after the last figure. */
+/* Goes through the figures of an operation that a script names: "sent", "p99_ms"; the caller sets
+ * *at to 0 before the first call. For a statement the counts of transactions are unknown; for a
+ * transaction the counts of statements are unknown. Returns false after the last figure. */
 bool figure_next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
                                 struct figure_cell *cell);
 
@@ -692,8 +708,8 @@ const struct figure *figure_of_key(const char *key);
 /* Returns whether a figure is about transactions, which only runs with a script have. */
 bool figure_needs_script(enum figure_id id);
 
-/* Returns the unit of the figure with this key. A key that is not in the table shows its unit by
- * its end. */
+/* Returns the unit of the figure with this key. The end of a key that is not in the table decides
+ * its unit. */
 enum figure_unit figure_unit_of(const char *key);
 
 /* Return the unit as the end of the key ("_rows_per_s", ""), and as people read it after a number

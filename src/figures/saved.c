@@ -313,7 +313,8 @@ static bool read_list(const json_t *json, json_int_t least, uint64_t *list, size
 
 static bool read_variants(const json_t *json, struct saved_variants *variants)
 {
-    const size_t count = json_array_size(json); /* 0: no --vary, or an older version's file */
+    /* number of variants; 0: no --vary, or an older version's file */
+    const size_t count = json_array_size(json);
     bool is_valid = count <= SAVED_SWEEP_LIST_MAX;
     variants->count = count == 0 ? 1 : count;
     for (size_t i = 0; i < count && is_valid; i++) {
@@ -380,8 +381,8 @@ enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error
     return STATUS_OK;
 }
 
-/* Reads a run of sweep.json. *run has the sizes and the name that belong at this place; returns
- * false if `json` has others. */
+/* Reads a run of sweep.json. *run has the sizes and the name that the run at this place must have;
+ * returns false if `json` has other values. */
 static bool read_run(struct saved_sweep_run *run, const json_t *json)
 {
     const char *name = json_string_value(json_object_get(json, "folder"));

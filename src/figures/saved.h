@@ -46,7 +46,7 @@
  * quantities). The row of a run without a summary.csv has only adapter, target, sessions, records
  * and exit_code.
  *
- * All files but those in the runs' folders are replaced whole, after every run.
+ * All files except the files in the runs' folders are replaced whole, after every run.
  */
 #ifndef FIGURES_SAVED_H
 #define FIGURES_SAVED_H
@@ -75,10 +75,10 @@ enum {
  * interrupted run leaves it, is left out.
  */
 struct csv_table {
-    char *text;   /* owned: the cells point into it */
-    char **cells; /* owned: the header, then the rows, `columns` cells each */
+    char *text;   /* content of the file; owned; the cells point into it */
+    char **cells; /* the header, then the rows, `columns` cells each; owned */
     size_t columns;
-    size_t rows; /* without the header */
+    size_t rows; /* number of rows, without the header */
 };
 
 /* Parses `text`, which ends in NUL. *table takes ownership of `text`; a failure frees it. `name` is
@@ -109,9 +109,10 @@ bool csv_table_number(const struct csv_table *table, size_t row, size_t column, 
 
 /* The files of a run or a search, read back. */
 struct saved_run {
-    char folder[SAVED_RUN_PATH_BYTES]; /* as the user named it, without a slash at the end */
-    json_t *json;                      /* run.json, owned */
-    struct csv_table summary;          /* one row */
+    char folder[SAVED_RUN_PATH_BYTES]; /* the folder as the user named it, without a slash at the
+                                          end */
+    json_t *json;                      /* content of run.json; owned */
+    struct csv_table summary;          /* summary.csv, which has one row */
     bool is_unfinished;                /* the run has not ended: it has only intervals and
                                           samples */
     bool is_running;                   /* the run goes on: files that are written at its end are
@@ -121,8 +122,9 @@ struct saved_run {
     struct csv_table levels;           /* levels.csv of a search; empty for a run */
     struct csv_table intervals;        /* a row for each interval of about a second */
     struct csv_table samples;          /* a row for each sample of CPU and memory */
-    struct csv_table hosts_intervals;  /* with several hosts a row for each host and interval */
-    /* with a script a row for each operation and interval; empty unless charts are being made */
+    /* a row for each host and interval; empty without several hosts */
+    struct csv_table hosts_intervals;
+    /* a row for each operation and interval, with a script; empty unless charts are being made */
     struct csv_table operations_intervals;
     struct figure_set figures; /* figures of summary.csv, and figures that only run.json
                                   has; without the operations' figures */
@@ -131,8 +133,9 @@ struct saved_run {
 /* Returns whether the folder has a file of this name: "run.json", "sweep.json". */
 bool saved_has_file(const char *folder, const char *file);
 
-/* Reads the files of a run or search that has ended, with `takes_unfinished` also of a run that has
- * not. Returns REJECTED with the file and what is wrong with it in *error; *run then owns nothing.
+/* Reads the files of a run or search that has ended, and, with `takes_unfinished`, of a run that
+ * has not ended. Returns REJECTED with the file and what is wrong with it in *error; *run then owns
+ * nothing.
  */
 enum status saved_run_read(struct saved_run *run, const char *folder, bool takes_unfinished,
                            struct error *error);
@@ -160,7 +163,8 @@ enum saved_state {
     SAVED_FAILED,
     SAVED_STATES,
 };
-extern const char *const saved_state_names[SAVED_STATES]; /* "pending", "done", "failed" */
+/* names of the states: "pending", "done", "failed" */
+extern const char *const saved_state_names[SAVED_STATES];
 
 /* The variants of a sweep. No two texts are equal. Without --vary the only text is "". The bytes
  * after a text are 0. */
@@ -172,30 +176,32 @@ struct saved_variants {
 struct saved_sweep_run {
     uint64_t sessions;
     uint64_t records;
-    size_t variant;                    /* index in the list */
-    unsigned repeat;                   /* from 1 */
+    size_t variant;                    /* index in the sweep's variants */
+    unsigned repeat;                   /* number of the repeat, from 1 */
     char name[SAVED_SWEEP_NAME_BYTES]; /* name of the run's folder, which may not exist yet */
     enum saved_state state;
-    int exit_code;                         /* valid when the run has ended */
-    char reason[SAVED_SWEEP_REASON_BYTES]; /* why the exit code is not 0; else "" */
-    double wall_s;                         /* how long the program ran; 0 = unknown */
+    int exit_code;                         /* exit code of the run; valid when the run has ended */
+    char reason[SAVED_SWEEP_REASON_BYTES]; /* reason why the exit code is not 0; "" if it is 0 */
+    double wall_s;                         /* time for which the program ran, in s; 0 = unknown */
     bool has_row;                          /* `row` is the index of the run's row in sweep.csv */
     size_t row;
-    struct csv_table summary; /* used instead of `row` for a run that has just ended; owned */
+    struct csv_table summary; /* summary.csv of a run that has just ended, which is used instead of
+                                 `row`; owned */
 };
 
 struct saved_sweep {
-    char folder[SAVED_RUN_PATH_BYTES]; /* as the user named it, without a slash at the end */
-    json_t *json;                      /* sweep.json, owned; NULL = not read back */
-    bool is_own;                       /* the folder and sweep.json belong to this user */
-    struct csv_table table;            /* sweep.csv; empty before the first run has ended */
+    char folder[SAVED_RUN_PATH_BYTES]; /* the folder as the user named it, without a slash at the
+                                          end */
+    json_t *json;           /* content of sweep.json; owned; NULL = it was not read back */
+    bool is_own;            /* the folder and sweep.json belong to this user */
+    struct csv_table table; /* sweep.csv; empty before the first run has ended */
     uint64_t sessions[SAVED_SWEEP_LIST_MAX];
     size_t sessions_count;
     uint64_t records[SAVED_SWEEP_LIST_MAX];
     size_t records_count;
     struct saved_variants variants;
     unsigned repeat;
-    struct saved_sweep_run *runs; /* owned */
+    struct saved_sweep_run *runs; /* runs of the sweep; owned */
     size_t run_count;
 };
 
@@ -207,7 +213,8 @@ enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error
 enum status saved_sweep_read(struct saved_sweep *sweep, const char *folder, struct error *error);
 void saved_sweep_free(struct saved_sweep *sweep);
 
-/* Return the number of columns, and the number of cells. */
+/* Return the number of columns, and the number of cells, of the table with a line for each number
+ * of sessions and a column for each number of records or variant. */
 size_t saved_sweep_columns(const struct saved_sweep *sweep);
 size_t saved_sweep_cells(const struct saved_sweep *sweep);
 
@@ -237,10 +244,10 @@ size_t saved_sweep_values(const struct saved_sweep *sweep, size_t cell, const ch
 bool saved_sweep_figure(const struct saved_sweep *sweep, size_t sessions, size_t column,
                         const char *name, struct spread *figure);
 
-/* Compares the server settings in the run.json of all done runs with those of the first done run.
- * Returns the settings that differ: [{"setting", "run", "value", "other_run", "other_value"}, ...],
- * each setting once, with the first other run that differs. The caller owns the result; NULL when
- * out of memory. */
+/* Compares the server settings in the run.json of all done runs with the settings of the first done
+ * run. Returns the settings that differ: [{"setting", "run", "value", "other_run", "other_value"},
+ * ...], each setting once, with the first other run that differs. The caller owns the result; NULL
+ * when out of memory. */
 json_t *saved_sweep_changes(const struct saved_sweep *sweep);
 
 /* Writes a text such as "setting fsync of the server changed: on in 1x1000, off in 2x1000". */

@@ -26,7 +26,7 @@ struct spread spread_of(double *values, size_t count)
     const size_t middle = count / 2;
     const double upper = values[middle];
     return (struct spread){
-        /* not half the sum of the two values, because the sum might not be finite */
+        /* half the sum of the two values is not used, because the sum might not be finite */
         .median = count % 2 == 1 ? upper : values[middle - 1] + (upper - values[middle - 1]) / 2,
         .lowest = values[0],
         .highest = values[count - 1],

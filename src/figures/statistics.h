@@ -1,6 +1,6 @@
 /*
- * Summarises repeated measurements of a figure, and compares those of A and B. Functions without
- * side effects, except that spread_of sorts its argument.
+ * Summarises repeated measurements of a figure, and compares the measurements of A and B. Functions
+ * without side effects, except that spread_of sorts its argument.
  *
  * The comparison is Welch's t test on logarithms. With m the mean and s² the variance (over n - 1)
  * of the logarithms of n repeats of each side:
@@ -22,7 +22,8 @@
 
 /* The summary of repeated measurements of one figure. */
 struct spread {
-    double median; /* for an even number of measurements, the mean of the two in the middle */
+    double median; /* median; with an even number of measurements, the mean of the two measurements
+                      in the middle */
     double lowest;
     double highest;
     size_t count; /* number of measurements; if 0, the other members are 0 */
@@ -63,7 +64,7 @@ bool statistics_compare_repeats(const double *a, size_t a_count, const double *b
  */
 struct statistics_share {
     double share, low, high;
-    double half; /* half of the interval, before it was cut */
+    double half; /* half of the interval's width, before the interval was cut */
 };
 bool statistics_share(const double *parts, const double *wholes, size_t count,
                       struct statistics_share *share);

@@ -69,7 +69,7 @@ static bool inspect(const char *program, const char *name, struct container *con
         error_set(error, ERROR_SYSTEM, number, NULL, "%s cannot be run: %s", program,
                   strerror(number));
     } else if (result != CHILD_NOT_FOUND && (result != CHILD_EXITED || child.end.code != 0)) {
-        /* the last non-empty line of stderr is the error message */
+        /* find the error message, which is the last non-empty line of stderr */
         const char *line = "it failed without an error message";
         for (const char *at = buffer_text(&child.err); *at != '\0'; at += strcspn(at, "\r\n")) {
             at += strspn(at, "\r\n");

@@ -16,11 +16,12 @@
 
 struct container {
     char id[80];
-    char state[32]; /* "running", "exited", … */
+    char state[32]; /* state of the container: "running", "exited", … */
     bool is_running;
     pid_t pid; /* id of the container's first process, as seen from this machine */
-    char cgroup[CGROUP_PATH_BYTES]; /* the cgroup folder with the container's memory.stat; "":
-                                       unknown, so its processes are measured instead */
+    char cgroup[CGROUP_PATH_BYTES]; /* the cgroup folder with the container's memory.stat; "": the
+                                       folder is unknown, so the container's processes are measured
+                                       instead */
 };
 
 /* Parses the output of `docker inspect` and `podman inspect` for one container: a JSON array of one

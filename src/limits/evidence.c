@@ -20,10 +20,10 @@
 enum shortage {
     SHORTAGE_NONE,
     SHORTAGE_THREAD,         /* this program could not start a thread */
-    SHORTAGE_FILES,          /* EMFILE */
-    SHORTAGE_MACHINE_FILES,  /* ENFILE */
-    SHORTAGE_PORTS,          /* EADDRNOTAVAIL */
-    SHORTAGE_SOCKET_BACKLOG, /* EAGAIN of connect to a Unix socket */
+    SHORTAGE_FILES,          /* this program had no free descriptor (EMFILE) */
+    SHORTAGE_MACHINE_FILES,  /* this machine had no free file (ENFILE) */
+    SHORTAGE_PORTS,          /* this machine had no free local port (EADDRNOTAVAIL) */
+    SHORTAGE_SOCKET_BACKLOG, /* the queue of the Unix socket was full (EAGAIN of connect) */
     SHORTAGE_SERVER_TASK,    /* the server could not create a process or thread */
     SHORTAGE_SILENCE,        /* a connect was not answered in time */
     SHORTAGE_LOST,           /* nothing listened, or a connection was lost */
@@ -119,7 +119,7 @@ static void read_counters(const struct evidence *evidence, int64_t counters[EVID
         {EVIDENCE_OOM_KILLS, LIMIT_CLIENT, LIMIT_IDS, "vmstat", "oom_kill"},
         {EVIDENCE_CLIENT_FORKS, LIMIT_CLIENT, LIMIT_CGROUP_TASKS, "pids.events", "max"},
         {EVIDENCE_SERVER_FORKS, LIMIT_SERVER, LIMIT_CGROUP_TASKS, "pids.events", "max"},
-        /* cgroup version 2, and version 1 */
+        /* the names in cgroup version 2 and in version 1 */
         {EVIDENCE_SERVER_OOM_KILLS, LIMIT_SERVER, LIMIT_CGROUP_MEMORY, "memory.events", "oom_kill"},
         {EVIDENCE_SERVER_OOM_KILLS, LIMIT_SERVER, LIMIT_CGROUP_MEMORY, "memory.oom_control",
          "oom_kill"},
@@ -278,7 +278,7 @@ struct attribution {
     struct findings *findings;
     const struct cause *first; /* the earliest cause; NULL if there is no cause */
     uint64_t sessions;
-    uint64_t tries; /* failed tries of sessions that reconnected */
+    uint64_t tries; /* number of failed tries of sessions that reconnected */
 };
 
 /* The limits that can prevent the creation of a process or thread. */
@@ -374,7 +374,7 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
         }
     }
     if (limit == NULL && is_hidden) {
-        return; /* no evidence */
+        return; /* there is no evidence */
     }
     struct finding *finding =
         add_finding(attribution, limit == NULL ? LIMIT_IDS : limit->id,
@@ -425,7 +425,7 @@ static void name_own(const struct attribution *attribution, enum shortage shorta
     say(finding, "%s: %s", is_ports ? "connect" : "socket",
         strerror(attribution->first->error.native_code));
     if (is_machine) {
-        return; /* this limit of the whole machine is not among the limits that are read */
+        return; /* the limit of the whole machine is not among the limits that are read */
     }
     if (limit != NULL) {
         add_limit(attribution, finding, limit, true);
@@ -447,7 +447,7 @@ static void name_setting(const struct attribution *attribution, const struct cau
     const struct session_limit *limit = NULL;
     for (size_t i = 0; server != NULL && i < server->count; i++) {
         const struct session_limit *one = &server->sessions[i];
-        /* if the server did not name the setting, it is the setting with the least room */
+        /* if the server did not name the setting, the setting with the least room is taken */
         if (said[0] != '\0' ? strcmp(one->name, said) == 0
                             : limit == NULL || limits_room(one->allowed, one->used) <
                                                    limits_room(limit->allowed, limit->used)) {
@@ -545,8 +545,8 @@ static void say_gone(struct finding *finding, const struct evidence *evidence)
 }
 
 /* Names the end of a server's process, or an OOM kill that may have hit a session's process. If the
- * counter of the server's cgroup is unknown or did not grow, the kills are those of the whole
- * machine; the text then says so, because any process may have been killed. */
+ * counter of the server's cgroup is unknown or did not grow, the counted kills are the kills of the
+ * whole machine; the text then says so, because any process may have been killed. */
 static void name_lost(const struct attribution *attribution)
 {
     const struct evidence *evidence = attribution->evidence;

@@ -48,7 +48,7 @@ void limits_question_init(struct limits_question *question, const struct plan *p
         .other_threads = LIMITS_OTHER_THREADS + ((adapter->flags & ADAPTER_WATCHED) != 0 ? 1U : 0U),
     };
     question->other_files += is_embedded ? LIMITS_EMBEDDED_FILES : 0;
-    if (plan->waits != WAITS_OFF) { /* its connection, and /proc */
+    if (plan->waits != WAITS_OFF) { /* the watch of the waits opens a connection, and /proc */
         question->other_files += files + 2;
         question->other_threads += connection == NULL ? 1 : 0;
     }
@@ -93,8 +93,8 @@ void limits_allow_files(const struct limits_question *question, uint64_t spare)
 
 enum {
     RESERVED_PIDS = 300, /* lower pids are not reused */
-    MAPS_PER_THREAD = 2, /* stack and guard */
-    GUARD_BYTES = 4096,  /* below each stack */
+    MAPS_PER_THREAD = 2, /* maps of a thread: its stack and its guard */
+    GUARD_BYTES = 4096,  /* size of the guard below each stack */
 
     /* Resident memory for each session. These are estimates from measurements, because the real use
      * is unknown. CLIENT_BYTES: 37 KiB of this program; the rest is the kernel's, for a thread and
@@ -115,16 +115,16 @@ enum {
 #define USUAL_STACK_BYTES (UINT64_C(8) << 20)
 #define RUN_BYTES (UINT64_C(2) << 20)
 
-/* A process and its limits. */
 struct limited_process {
     enum limit_side side;
-    pid_t pid; /* 0: unknown, or on another machine */
+    pid_t pid; /* pid of the process; 0: unknown, or on another machine */
     struct procfs_status status;
     struct procfs_rlimits rlimits;
-    bool is_task_exempt; /* RLIMIT_NPROC does not apply */
-    uint64_t user_tasks; /* current tasks of its user */
-    bool is_contained;   /* in docker, podman or kubernetes, which then set its limits */
-    char unit[80];       /* the systemd unit that sets its limits; "": a login, or unknown */
+    bool is_task_exempt; /* RLIMIT_NPROC does not apply to the process */
+    uint64_t user_tasks; /* number of tasks that the process's user has now */
+    bool is_contained;   /* the process runs in docker, podman or kubernetes, which then set its
+                            limits */
+    char unit[80];       /* systemd unit that sets the process's limits; "": a login, or unknown */
     char user[40];       /* name of the user who owns the process */
 };
 
@@ -132,11 +132,11 @@ struct limited_process {
 struct survey {
     const struct limits_question *question;
     struct limit_list *list;
-    int proc;           /* /proc, open */
+    int proc;           /* descriptor of the open folder /proc */
     struct buffer text; /* text of the file that was read last */
     struct limited_process client;
     struct limited_process server;
-    uint64_t low_tasks; /* tasks with a pid that is not reused */
+    uint64_t low_tasks; /* number of tasks whose pid is not reused */
 
     /* The needs of a session on this machine, in this program and in a server that runs here. */
     uint64_t client_bytes;
@@ -149,11 +149,12 @@ struct survey {
 /* A limit while it is being read. */
 struct draft {
     const struct limited_process *process;
-    struct limit limit; /* all members except needed, sessions, grade and fix */
+    struct limit limit; /* the limit: all members except needed, sessions, grade and fix */
     uint64_t fixed;     /* amount needed in addition to the needs of the sessions */
-    uint64_t spare;     /* added to the value to which the limit is to be raised */
+    uint64_t spare;     /* amount that is added to the value to which the limit is to be raised */
     uint64_t own_up;    /* the highest value that the user may set without privilege */
-    const char *fix;    /* how to raise the limit; NULL if the row's fix function says how */
+    const char *fix; /* advice on how to raise the limit; NULL if the row's fix function writes the
+                        advice */
 };
 
 /* Returns how many sessions fit into the limit. */
@@ -194,12 +195,13 @@ static struct limit *add_limit(struct survey *survey, const struct draft *draft)
     entry->needed = entry->each * ((asked + hosts - 1) / hosts) + draft->fixed;
     entry->sessions = fitting(draft);
     if (hosts > 1 && entry->sessions < LIMIT_NONE / hosts) {
-        entry->sessions *= hosts; /* assumes the same limit on the other hosts */
+        entry->sessions *= hosts; /* the other hosts are assumed to have the same limit */
     }
     if (entry->sessions < asked) {
         entry->grade = entry->is_estimate ? LIMIT_WARN : LIMIT_FAIL;
     }
-    entry->sessions += entry->sessions < LIMIT_NONE ? others : 0; /* sessions of the whole run */
+    /* the result counts the sessions of the whole run */
+    entry->sessions += entry->sessions < LIMIT_NONE ? others : 0;
     return entry;
 }
 
@@ -266,7 +268,7 @@ static bool read_process(struct survey *survey, struct limited_process *process,
         return false;
     }
 
-    /* not getpwuid: a directory service may take long to answer */
+    /* getpwuid is not used, because a directory service may take long to answer */
     const uint64_t uid = process->status.uid;
     snprintf(process->user, sizeof process->user, "%" PRIu64, uid);
     FILE *file = fopen("/etc/passwd", "re");
@@ -291,8 +293,8 @@ static bool read_process(struct survey *survey, struct limited_process *process,
     if (load(survey, pid, "cgroup")) {
         static const char *const engines[] = {".dockerenv", "run/.containerenv"};
         for (size_t i = 0; i < COUNT_OF(engines); i++) {
-            char path[64]; /* unreadable without privileges over the process: then its cgroup
-                              decides */
+            char path[64]; /* the path is unreadable without privileges over the process: then its
+                              cgroup decides */
             snprintf(path, sizeof path, "%d/root/%s", (int)pid, engines[i]);
             process->is_contained |= faccessat(survey->proc, path, F_OK, 0) == 0;
         }
@@ -546,8 +548,8 @@ static bool read_ports(struct survey *survey, struct draft *draft)
     const uint64_t reserved = count_in(&taken, &range);
     const bool is_reserved = procfs_ports_hold(&taken, question->port);
 
-    /* tcp_tw_reuse: mode 1 reuses the ports of connections in TIME_WAIT, mode 2 (the default) only
-     * those of connections within the machine */
+    /* tcp_tw_reuse: mode 1 reuses the ports of connections in TIME_WAIT, mode 2 (the default)
+     * reuses only ports of connections within the machine */
     const bool is_loopback =
         strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
     uint64_t mode;
@@ -612,7 +614,7 @@ static bool read_ports(struct survey *survey, struct draft *draft)
 static bool read_memory(struct survey *survey, struct draft *draft)
 {
     enum {
-        STRICT = 2 /* the kernel promises no more memory than it has */
+        STRICT = 2 /* in this mode the kernel promises no more memory than it has */
     };
     struct limit *limit = &draft->limit;
     const bool is_commit = limit->id == LIMIT_COMMIT;
@@ -659,7 +661,7 @@ static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t 
     char *const fix = entry->fix;
     char number[24];     /* the value for prlimit, docker and systemd */
     char scaled[24];     /* the value for limits.conf and ulimit */
-    char pid[16] = "$$"; /* $$ is the shell that starts this program */
+    char pid[16] = "$$"; /* pid in the command; $$ is the shell that starts this program */
     snprintf(number, sizeof number, "%" PRIu64, value);
     snprintf(scaled, sizeof scaled, "%" PRIu64, value >> names[entry->id].shift);
     if (!is_client) {
@@ -767,9 +769,10 @@ static void fix_sessions(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t s
  * read, and how it is raised. `read` fills the allowed and the used amount and the needs of the
  * sessions; it returns false if the limit does not exist here. */
 enum {
-    CLIENT = 1,  /* this program and its machine */
-    PROCESS = 2, /* the server's process */
-    CGROUP = 4,  /* the cgroup of the server's process, or named by the user */
+    CLIENT = 1,  /* the limit is one of this program and its machine */
+    PROCESS = 2, /* the limit is one of the server's process */
+    CGROUP = 4, /* the limit is one of the cgroup of the server's process, or of the cgroup that the
+                   user named */
 };
 
 static const struct row {

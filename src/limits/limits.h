@@ -20,35 +20,42 @@
 
 /* Files and threads of a run in addition to the files and threads of its sessions. */
 enum {
-    LIMITS_RUN_FILES = 5,        /* folder, tables, reserved space; one more for each operation */
-    LIMITS_USUAL_OPERATIONS = 3, /* connect, append, read */
+    /* files of a run: folder, tables, reserved space; one more for each operation */
+    LIMITS_RUN_FILES = 5,
+    LIMITS_USUAL_OPERATIONS = 3, /* the usual operations: connect, append, read */
     LIMITS_SAMPLER_FILES = 5,
-    LIMITS_EMBEDDED_FILES = 1, /* shared by all sessions of a file database */
-    LIMITS_METRICS_FILES = 21, /* the listening sockets and the connections being served */
-    LIMITS_LIVE_FILES = 135,   /* likewise */
-    LIMITS_OTHER_THREADS = 1,  /* the sampler */
+    LIMITS_EMBEDDED_FILES = 1, /* files of an embedded database, which all sessions share */
+    /* sockets of --metrics: the listening sockets and the connections being served */
+    LIMITS_METRICS_FILES = 21,
+    /* sockets of the live page: the listening sockets and the connections being served */
+    LIMITS_LIVE_FILES = 135,
+    LIMITS_OTHER_THREADS = 1, /* the thread of the sampler */
 };
 
 /* The needs that are compared with the limits. Strings are borrowed. */
 struct limits_question {
-    uint64_t sessions;           /* sessions of all ranks, including idle sessions */
-    uint64_t in_other_processes; /* part of `sessions`: sessions of other ranks */
-    uint64_t on_other_machines;  /* part of `sessions`: sessions of ranks on other machines */
-    unsigned hosts;              /* number of hosts that share the sessions; 0 or 1: one host */
-    size_t stack_bytes;          /* stack size of a session's thread */
-    unsigned files_per_session;  /* files that this program opens for each session */
-    bool has_server;             /* false: the needs are compared with this machine only */
-    bool is_embedded;            /* the database runs inside this program */
-    bool is_remote;              /* the server is on another machine */
-    bool has_script;             /* each session has a Lua state */
-    bool uses_tcp;               /* sessions are TCP connections, as far as is known */
-    const char *host;            /* NULL = unknown; a path = Unix socket or its folder */
-    uint16_t port;               /* 0 = unknown */
+    uint64_t sessions;           /* number of sessions of all ranks, including idle sessions */
+    uint64_t in_other_processes; /* part of `sessions`: number of sessions of other ranks */
+    /* part of `sessions`: number of sessions of ranks on other machines */
+    uint64_t on_other_machines;
+    unsigned hosts;             /* number of hosts that share the sessions; 0 or 1: one host */
+    size_t stack_bytes;         /* stack size of a session's thread */
+    unsigned files_per_session; /* files that this program opens for each session */
+    /* the needs are also compared with the server; false: only with this machine */
+    bool has_server;
+    bool is_embedded; /* the database runs inside this program */
+    bool is_remote;   /* the server is on another machine */
+    bool has_script;  /* each session has a Lua state */
+    bool uses_tcp;    /* sessions are TCP connections, as far as is known */
+    const char *host; /* the server's host; NULL = unknown; a path = Unix socket or its folder */
+    uint16_t port;    /* port of the server; 0 = unknown */
     const struct server_place *places; /* servers on this machine; only with several hosts */
     size_t place_count;
-    pid_t server_pid;          /* given by the user; 0 = the process is found by the port */
-    const char *server_cgroup; /* given by the user; NULL = the cgroup is found by the process */
-    const struct server_limits *server; /* NULL if the database was not asked */
+    pid_t server_pid;          /* pid that the user gave; 0 = the process is found by the port */
+    const char *server_cgroup; /* cgroup folder that the user gave; NULL = the cgroup is found by
+                                  the process */
+    /* limits that the database reported; NULL if the database was not asked */
+    const struct server_limits *server;
     unsigned other_files; /* files that this program opens in addition to the sessions' files */
     /* threads that this program starts in addition to the sessions' threads */
     unsigned other_threads;
@@ -106,9 +113,10 @@ bool limits_has_server_here(const struct limits_question *question);
 /* Counters of the kernel for refusals. A single value means little; growth between two readings is
  * evidence. */
 enum evidence_counter {
-    EVIDENCE_LISTEN_OVERFLOWS, /* TcpExt of the server's network namespace: accept queue was full */
-    /* TcpExt of the server's network namespace: connections that the kernel dropped before a
-     * listener accepted them */
+    EVIDENCE_LISTEN_OVERFLOWS, /* times that an accept queue was full (TcpExt of the server's
+                                  network namespace) */
+    /* connections that the kernel dropped before a listener accepted them (TcpExt of the server's
+     * network namespace) */
     EVIDENCE_LISTEN_DROPS,
     EVIDENCE_OOM_KILLS,        /* processes of this machine that the kernel killed for memory */
     EVIDENCE_SERVER_OOM_KILLS, /* part of EVIDENCE_OOM_KILLS: processes of the server's cgroup */
@@ -119,20 +127,22 @@ enum evidence_counter {
 
 /* A server on this machine. */
 struct evidence_server {
-    struct procfs_process process; /* pid 0: not found */
+    struct procfs_process process; /* the server's process; pid 0: not found */
     uint16_t port;
     bool was_listening; /* some process listened on the port */
-    bool is_gone;       /* ran before the sessions, and has ended */
+    bool is_gone;       /* the server ran before the sessions, and has ended since */
 };
 
 struct evidence {
     const struct limits_question *question;
-    struct limit_list before;          /* limits as read before the first session connects */
-    struct limit_list shortage;        /* limits as read while sessions failed; empty: not read */
-    bool has_server_after;             /* the caller has filled server_after */
-    struct server_limits server_after; /* read after the sessions have ended */
+    struct limit_list before;   /* limits as read before the first session connects */
+    struct limit_list shortage; /* limits as read while sessions failed; empty: not read */
+    bool has_server_after;      /* the caller has filled server_after */
+    /* limits that the server reported after the sessions had ended */
+    struct server_limits server_after;
     size_t server_count;
-    struct evidence_server servers[1 + URL_HOSTS_MAX]; /* the first is the server of the question */
+    /* the servers; the first entry is the server of the question */
+    struct evidence_server servers[1 + URL_HOSTS_MAX];
     int64_t counters[EVIDENCE_COUNTERS]; /* values before the first session; negative: unknown */
     uint64_t growth[EVIDENCE_COUNTERS];  /* growth during the run; 0: no growth, or unknown */
 };

@@ -16,7 +16,7 @@ struct arrivals arrivals_begin(uint64_t seed, unsigned session)
 double arrivals_at(struct arrivals *arrivals, uint64_t number)
 {
     while (arrivals->count <= number && arrivals->count < arrivals->most) {
-        /* 53 random bits: from 0 to just below 1 */
+        /* a fraction of 53 random bits, from 0 to just below 1 */
         const double draw =
             (double)(random_mix(arrivals->seed + arrivals->count * RANDOM_STEP) >> 11) * 0x1p-53;
         arrivals->last += -log1p(-draw);

@@ -15,9 +15,10 @@
 /* Goes through a session's arrivals in order. A copy continues independently of the original. */
 struct arrivals {
     uint64_t seed;
-    uint64_t count; /* arrivals drawn so far */
-    uint64_t most;  /* arrivals to draw; later arrivals follow each other at the mean gap */
-    double last;    /* the last arrival that was drawn, in mean gaps since the beginning */
+    uint64_t count; /* number of arrivals that were drawn so far */
+    uint64_t most;  /* most arrivals to draw at random; later arrivals follow each other at the mean
+                       gap */
+    double last; /* moment of the last arrival that was drawn, in mean gaps since the beginning */
 };
 
 struct arrivals arrivals_begin(uint64_t seed, unsigned session);

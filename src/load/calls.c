@@ -176,7 +176,8 @@ static enum status hand_over(struct session *session, struct append *append, str
     return status;
 }
 
-/* Shortens the append to the rows that were handed over; the others belong to the next append. */
+/* Shortens the append to the rows that were handed over; the other rows belong to the next
+ * append. */
 static void put_off_rest(struct append *append)
 {
     append->rows = append->handed;

@@ -21,9 +21,9 @@ enum {
 struct control {
     const struct plan *plan;
     pthread_mutex_t lock;
-    struct load *load; /* NULL: no change is possible */
+    struct load *load; /* the load to change; NULL: no change is possible */
     bool has_been_open;
-    struct change *changes; /* owned */
+    struct change *changes; /* changes that were made; owned */
     size_t count;
 };
 
@@ -244,7 +244,8 @@ static enum control_outcome carry_out(struct control *control, const struct orde
 }
 
 /* Returns how many entries of the list of changes must stay free after a change: marks leave a
- * fifth of them to the other changes, and these leave the last one to stop. */
+ * fifth of the entries to the other changes, and the other changes leave the last entry to the
+ * change "stop". */
 static size_t places_kept(const char *change)
 {
     if (strcmp(change, "stop") == 0) {

@@ -27,10 +27,10 @@ struct control *control_create(const struct plan *plan);
 /* Allows changes: the gate opens now. `load` is borrowed until control_close. */
 void control_open(struct control *control, struct load *load);
 
-/* Refuses further changes: the sessions have finished. Takes NULL. */
+/* Refuses further changes: the sessions have finished. `control` may be NULL. */
 void control_close(struct control *control);
 
-/* Moves the changes to the result. Takes NULL. */
+/* Moves the changes to the result. `control` may be NULL. */
 void control_take(struct control *control, struct result *result);
 
 enum control_outcome {
@@ -44,7 +44,7 @@ enum control_outcome {
 enum control_outcome control_apply(struct control *control, const char *change, const char *by,
                                    char answer[CONTROL_ANSWER_BYTES]);
 
-/* Frees the control; takes NULL. */
+/* Frees the control. `control` may be NULL. */
 void control_destroy(struct control *control);
 
 #endif

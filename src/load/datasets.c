@@ -297,7 +297,7 @@ struct divided {
     const struct script_dataset *dataset;
     const struct partition_statements *words;
     char quote;
-    unsigned part; /* from 0 */
+    unsigned part; /* number of the part, from 0 */
 };
 
 /* Writes the lower bound of a part, or of the part after the last. */
@@ -572,7 +572,7 @@ static void find_key(struct table_load *work)
 /* The answer to the query for the rows of each chunk. */
 struct survey {
     struct table_load *work;
-    uint64_t rows; /* rows that the query found */
+    uint64_t rows; /* number of rows that the query found */
     bool is_odd;   /* a chunk has more rows than declared, or a key is out of range */
 };
 
@@ -910,8 +910,8 @@ void datasets_destroy(struct datasets *datasets)
     free(datasets);
 }
 
-/* Drops the existing tables that are to be made again, the last one first: a table can have foreign
- * keys to the tables before it. */
+/* Drops the existing tables that are to be made again, the last table first: a table can have
+ * foreign keys to the tables before it. */
 static enum status drop_old(const struct datasets_place *place, const struct datasets *datasets,
                             struct error *error)
 {
@@ -1031,7 +1031,8 @@ bool datasets_is_script_wrong(const struct datasets *datasets)
 
 void datasets_undo(const struct datasets_place *place, const struct datasets *datasets)
 {
-    for (size_t i = datasets->count; i > 0; i--) { /* the last one may refer to those before it */
+    for (size_t i = datasets->count; i > 0; i--) {
+        /* the last table first: it may refer to the tables before it */
         const struct table_load *work = &datasets->works[i - 1];
         struct error error = {.kind = ERROR_NONE};
         struct table_mark mark;
@@ -1047,7 +1048,7 @@ void datasets_undo(const struct datasets_place *place, const struct datasets *da
 /* A table that cleanup is to drop. */
 struct doomed {
     const char *name;
-    int64_t rows; /* -1: they could not be counted */
+    int64_t rows; /* number of the table's rows; -1: they could not be counted */
 };
 
 /* Finds the tables to drop. Fails at the first table that may not be dropped, so that no table is
@@ -1101,7 +1102,7 @@ enum status datasets_drop(const struct datasets_place *place, struct buffer *dro
                                         : UNITS_COUNT((uint64_t)doomed[i].rows),
                      doomed[i].rows == 1 ? "row" : "rows");
     }
-    size_t first = found; /* the last table goes first, because it may refer to those before it */
+    size_t first = found; /* the last table first: it may refer to the tables before it */
     while (status == STATUS_OK && first > 0) {
         status = ask_drop_table(place->plan->adapter, place->conn, &place->setup->connection,
                                 doomed[first - 1].name, error);

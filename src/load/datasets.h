@@ -27,7 +27,7 @@ struct datasets;
 /* The connection on which the tables are set up, with its plan and set-up. */
 struct datasets_place {
     const struct plan *plan; /* a plan with a script */
-    struct setup *setup;     /* receives the tables */
+    struct setup *setup;     /* receives the tables of the script */
     struct adapter_conn *conn;
     void (*on_answer)(void *context); /* called after each answer of the server */
     void *context;

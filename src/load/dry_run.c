@@ -20,10 +20,10 @@
 
 enum {
     LINE_BYTES = 4096,
-    LINE_COLUMNS = 1000,   /* wider lines are cut */
-    VALUE_COLUMNS = 60,    /* longer values are cut */
+    LINE_COLUMNS = 1000,   /* longest line; wider lines are cut */
+    VALUE_COLUMNS = 60,    /* longest value; longer values are cut */
     ROWS_SHOWN = 3,        /* rows of an answer that are shown */
-    STATEMENTS_MAX = 1000, /* statements of a transaction */
+    STATEMENTS_MAX = 1000, /* most statements of a transaction */
     INDENT_OF_ANSWERS = 8,
     INDENT = 4,
 };
@@ -36,11 +36,11 @@ struct dry_run {
     struct adapter_conn *conn;
     struct prepared_set prepared;
     struct script_state *state;
-    unsigned statements; /* statements of this transaction */
-    unsigned failed;     /* transactions that failed */
+    unsigned statements; /* number of statements of this transaction */
+    unsigned failed;     /* number of transactions that failed */
     unsigned checks_failed;
     bool has_failed;    /* a call of this transaction has failed */
-    enum status status; /* the failed call's status */
+    enum status status; /* status of the failed call */
     bool has_ended;     /* a statement has ended this transaction, and may have committed it */
 };
 
@@ -121,9 +121,9 @@ static void show_values(const struct dry_run *run, const struct batch *parameter
 
 /* The rows of an answer on their way to the script. */
 struct shown_rows {
-    struct answer *answer; /* the script's */
+    struct answer *answer; /* the script's answer, which receives the rows */
     struct buffer lines;   /* the rows to show, each followed by NUL */
-    unsigned count;        /* rows in `lines` */
+    unsigned count;        /* number of rows in `lines` */
 };
 
 static bool show_row(void *context, const struct cell *cells, size_t count)
@@ -179,8 +179,8 @@ static bool has_several(const char *sql, unsigned lexis)
 }
 
 /* Returns why a rollback might not undo the statement, or NULL. Only statements that a
- * rollback is known to undo are run: queries, INSERT, UPDATE, DELETE and similar ones, and on two
- * databases some others. */
+ * rollback is known to undo are run: queries, INSERT, UPDATE, DELETE and similar statements, and on
+ * two databases some other statements. */
 static const char *why_lasting(const struct dry_run *run, const char *sql)
 {
     static const char *const postgresql[] = {
@@ -212,7 +212,8 @@ static enum status run_statement(void *context, size_t number, const struct batc
     struct statement statement = *script_state_statement(run->state, number);
     struct error error = {.kind = ERROR_NONE};
     const char *lasting = why_lasting(run, statement.sql);
-    /* a database prepares only one statement, so it refuses a second one that was not seen here */
+    /* a database prepares only one statement, so it refuses a second statement that the checks
+     * above have missed */
     statement.is_prepared = true;
     statement.slot = (unsigned)number + 1;
     answer->rows = 0;

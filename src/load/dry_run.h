@@ -1,8 +1,8 @@
 /*
  * The dry run: runs each transaction of the script once, shows every statement, and rolls back.
  *
- * Nothing that the dry run does to tables stays. So it needs a database with transactions, it does
- * not run what a rollback would not undo, and it refuses a script that writes to a table whose
+ * Nothing that the dry run does to tables stays. So it needs a database with transactions, it runs
+ * no statement that a rollback would not undo, and it refuses a script that writes to a table whose
  * storage engine cannot roll back. Main thread.
  */
 #ifndef LOAD_DRY_RUN_H

@@ -19,17 +19,19 @@
 #include "base/ramp.h"
 
 struct epoch {
-    int64_t start_ns;  /* monotonic; 0: the gate's opening */
-    struct ramp rate;  /* rows/s, or transactions/s; constant 0: no rate */
-    unsigned sessions; /* sessions with a lower number work; UINT_MAX: all */
+    int64_t start_ns; /* monotonic moment at which the epoch starts; 0: the gate's opening */
+    struct ramp rate; /* rate in rows/s, or with a script in transactions/s; constant 0: no rate */
+    /* sessions whose number is below this number work; UINT_MAX: all sessions work */
+    unsigned sessions;
     bool is_paused;
-    struct epoch *_Atomic next; /* owned; NULL: the latest */
+    /* the epoch after this one; owned; NULL: this is the latest epoch */
+    struct epoch *_Atomic next;
 };
 
-/* Returns the latest epoch. */
 struct epoch *epoch_latest(struct epoch *first);
 
-/* Adds a copy of *wanted, which begins now, after the latest. Returns false if memory runs out. */
+/* Adds a copy of *wanted, which begins now, after the latest epoch. Returns false if memory runs
+ * out. */
 bool epoch_add(struct epoch *first, const struct epoch *wanted);
 
 /* Returns the mean rate between two moments; a pause counts as a rate of 0. `go_ns` is the gate's

@@ -48,7 +48,8 @@ static void sum_up(struct fleet *fleet)
     result->sessions = fleet->total;
     result->sessions.requested += unused;
     result->sessions.not_started += unused;
-    /* from a separate counter, not from the outcomes: so a balanced ledger proves something */
+    /* the number is from a separate counter, not from the outcomes, so a balanced ledger proves
+     * something */
     result->sessions.connected = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED);
     result->sessions_cut = fleet->cut;
     result->stop_reason = gate_reason(&load->gate);
@@ -278,7 +279,7 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
                           .search = load->search,
                           .capacity = total,
                           .room = {.times = INFINITY}};
-    /* calloc: unused sessions take no memory */
+    /* with calloc, unused sessions take no memory */
     fleet.sessions = calloc(total + 1, sizeof *fleet.sessions);
     if (is_run) {
         result->session_list = calloc(total + 1, sizeof *result->session_list);

@@ -212,8 +212,8 @@ unsigned gate_changes(struct gate *gate)
     return atomic_load(&gate->changes);
 }
 
-/* Sleeps until moment_ns, STOP or *is_leaving; with `changes` (may be NULL) also until their number
- * differs. Returns whether the moment was reached. */
+/* Sleeps until moment_ns, STOP or *is_leaving; if `changes` is not NULL, also until the number of
+ * changes differs from *changes. Returns whether the moment was reached. */
 static bool sleep_until(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving,
                         const unsigned *changes)
 {

@@ -30,23 +30,23 @@ enum gate_state {
 
 /* Numbers of sessions. */
 struct gate_numbers {
-    unsigned connecting; /* sessions that hold a slot */
-    unsigned waiting;    /* connected sessions that wait for GO */
-    unsigned running;    /* sessions whose thread has not ended */
-    unsigned working;    /* sessions that have passed the gate and have work to do */
+    unsigned connecting; /* number of sessions that hold a slot */
+    unsigned waiting;    /* number of connected sessions that wait for GO */
+    unsigned running;    /* number of sessions whose thread has not ended */
+    unsigned working;    /* number of sessions that have passed the gate and have work to do */
 };
 
 struct gate {
     pthread_mutex_t lock;
     pthread_cond_t opened;  /* wakes sessions: the state has changed */
     pthread_cond_t changed; /* wakes the main thread: one of the numbers has changed */
-    atomic_int state;       /* enum gate_state; written under lock */
-    atomic_uint changes;    /* written under lock */
-    atomic_bool rests;      /* while true, sessions begin no batch; written under lock */
-    bool is_held; /* finished sessions stay connected, because other ranks may still work */
+    atomic_int state;       /* state of the gate, of enum gate_state; written under lock */
+    atomic_uint changes; /* number of changes that gate_note_change has noted; written under lock */
+    atomic_bool rests;   /* while true, sessions begin no batch; written under lock */
+    bool is_held;        /* finished sessions stay connected, because other ranks may still work */
     enum stop_reason reason;
-    int64_t go_ns;    /* moment at which the gate was opened; 0 before */
-    int64_t stop_ns;  /* moment at which the state became STOP; 0 before */
+    int64_t go_ns;    /* moment at which the gate was opened; 0 before that */
+    int64_t stop_ns;  /* moment at which the state became STOP; 0 before that */
     bool has_changed; /* a number below has changed since the main thread last looked */
     struct gate_numbers numbers;
     pthread_cond_t freed; /* wakes sessions: a slot was given back, or the state is STOP */

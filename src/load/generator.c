@@ -25,7 +25,7 @@
  * still look like a log. All output is ASCII: one character is one byte.
  */
 enum {
-    TEXT_MESSAGE_BYTES = 128, /* memory for one message, including padding */
+    TEXT_MESSAGE_BYTES = 128, /* room for one message, including padding */
     TEXT_HOST_BYTES = 48,
     TEXT_HOSTS = 512,
     TEXT_TEMPLATES = 16,
@@ -116,19 +116,19 @@ struct fill_rows {
 struct fill_column {
     void (*fill)(const struct fill_column *column, const struct fill_rows *rows, void *values,
                  char *text);
-    uint64_t key;         /* differs between columns and seeds */
-    uint64_t limit;       /* decimals: every value is below the limit; text: longest value */
+    uint64_t key;   /* the number from which values are hashed; differs between columns and seeds */
+    uint64_t limit; /* decimals: every value is below the limit; text: longest value */
     bool is_identity;     /* the values identify rows: they differ even with constant data */
     size_t value_bytes;   /* size of an entry of the value array */
     size_t text_bytes;    /* memory for the text of one row; 0 = no text */
     size_t values_offset; /* place of the value array in a row buffer */
     size_t text_offset;
 
-    /* with --values: */
+    /* The members below are for --values. */
     bool is_in_turn;       /* rows take the values in turn, so that they differ */
     uint64_t choice_count; /* number of values; 0 = 2^64 */
     int64_t from;          /* lowest number of a range */
-    int64_t unit;          /* a decimal column's representation of 1 */
+    int64_t unit;          /* value that stands for 1 in a decimal column */
     void *choices;         /* the listed values, encoded as in the value array; owned */
 };
 
@@ -406,7 +406,7 @@ static enum status choose_values(struct fill_column *fill, const struct column *
     const struct kind *kind = &kinds[column->type];
     struct text_value rest = item->values, word;
     char number[INTEGER_BYTES];
-    struct text_value scratch = {NULL, 0}; /* as large as the largest value */
+    struct text_value scratch = {NULL, 0}; /* room as large as the largest value */
     int64_t to;
     fill->is_in_turn = column->is_unique;
     fill->is_identity = column->is_unique;
@@ -450,7 +450,8 @@ static enum status choose_values(struct fill_column *fill, const struct column *
 enum {
     ALIGNMENT = 16,
     BUFFERS_SOFT_LIMIT = 64,
-    SESSIONS_PER_BUFFER = 64, /* used if this allows more than BUFFERS_SOFT_LIMIT buffers */
+    SESSIONS_PER_BUFFER = 64, /* number of sessions for each buffer, if this allows more than
+                                 BUFFERS_SOFT_LIMIT buffers */
 };
 
 /* A session waits at most BORROW_PATIENCE_NS for a returned buffer, and only STALL_PATIENCE_NS
@@ -465,7 +466,7 @@ struct generator {
     size_t buffer_bytes;
     unsigned soft_limit;   /* number of buffers that may be allocated before a thread waits for a
                               returned buffer */
-    struct fill_rows rows; /* the members that all batches have in common */
+    struct fill_rows rows; /* the members that the rows of all batches have in common */
     bool is_constant;
     struct text_source text;
 

@@ -10,7 +10,7 @@
 void line_init(struct line *line, const struct adapter *adapter, int64_t limit_ns)
 {
     *line = (struct line){.adapter = adapter, .limit_ns = limit_ns};
-    /* Without attributes this cannot fail. */
+    /* without attributes pthread_mutex_init cannot fail */
     pthread_mutex_init(&line->lock, NULL);
 }
 
@@ -70,7 +70,7 @@ static bool cut(struct line *line, struct session_name *name, atomic_bool *was_c
         }
     }
     if (was_cut != NULL) {
-        /* set before the cut, because the owner reads it as soon as the call returns */
+        /* the flag is set before the cut, because the owner reads it as soon as the call returns */
         atomic_store(was_cut, true);
     }
     line->adapter->interrupt(line->conn);

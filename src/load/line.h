@@ -27,7 +27,7 @@
  * millisecond to a quarter of a second, each twice as long as the previous pause. */
 struct busy_retry {
     int64_t limit_ns; /* no retry begins after this moment */
-    int64_t pause_ns; /* the next pause */
+    int64_t pause_ns; /* length of the next pause */
 };
 
 void busy_retry_init(struct busy_retry *retry);
@@ -40,7 +40,7 @@ bool busy_retry_may_go_on(const struct busy_retry *retry, enum status status,
 int64_t busy_retry_pause_ns(struct busy_retry *retry);
 
 struct line {
-    const struct adapter *adapter; /* borrowed */
+    const struct adapter *adapter; /* adapter of the connection; borrowed */
     int64_t limit_ns;              /* longest time of a call; 0: unlimited */
     pthread_mutex_t lock;
     struct adapter_conn *conn; /* the connection to cut; guarded by `lock`; NULL if not open */

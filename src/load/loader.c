@@ -20,7 +20,6 @@ enum {
     LOADERS_MAX = 64
 };
 
-/* A step of a load. */
 struct step {
     struct table_load *work;
     enum phase phase;
@@ -38,7 +37,7 @@ struct loader {
     struct script_state *state;
     struct script_rows *rows;
     size_t rows_of;          /* number of the dataset that `rows` belongs to */
-    _Atomic uint64_t handed; /* rows of the current chunk that the adapter has taken */
+    _Atomic uint64_t handed; /* number of rows of the current chunk that the adapter has taken */
     bool is_overdue;         /* a call took too long and was cut */
 };
 
@@ -59,9 +58,9 @@ struct loading {
     struct error open_error; /* error of the first loader that failed; shown if no step failed */
     const struct table_load *latest; /* the table of the latest step */
     enum phase latest_phase;
-    uint64_t rows; /* rows that this load has loaded */
+    uint64_t rows; /* number of rows that this load has loaded */
     int64_t start_ns;
-    int64_t cut_ns; /* moment of the next cut of connections; INT64_MAX: none is due */
+    int64_t cut_ns; /* moment of the next cut of connections; INT64_MAX: no cut is due */
     struct loader loaders[LOADERS_MAX];
 };
 

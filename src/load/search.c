@@ -41,7 +41,7 @@
 #define RETURN_PAUSE_NS MONO_NS_PER_S
 
 enum {
-    HOLD_PARTS = 5, /* parts of a hold, for the spread of its rows/s */
+    HOLD_PARTS = 5, /* number of parts of a hold, for the spread of its rows/s */
     HOLD_SHARE = 8, /* a hold may write 1/8 of the rows that are left */
     STEP_SHARE = 16 /* until the next hold, sessions may write 1/16 of the rows that are left */
 };
@@ -320,7 +320,7 @@ static void wait_for_drops(struct fleet *fleet, struct level *level)
     }
 }
 
-/* Ends the polls of a hold, and notes what most of the time in calls went into. */
+/* Ends the polls of a hold, and notes the wait that took the most time of the calls. */
 static void note_waits(const struct load *load, struct level *level)
 {
     struct wait_share share;
@@ -576,7 +576,7 @@ static void try_level(struct fleet *fleet, struct level *level)
     ranks_begin_level(load->ranks, level->sessions, &fleet->orders);
     const bool is_packed = climb_rank_part(fleet, &part, &bytes);
     level->start_ns = part.start_ns;
-    level->wait = part.wait; /* this rank alone polls */
+    level->wait = part.wait; /* only this rank polls the waits */
     if (is_packed) {
         gather(fleet, level, &bytes);
     } else {
@@ -604,7 +604,8 @@ static void follow_all(struct fleet *fleet)
         }
         struct buffer bytes = {0};
         struct level *level = search_add_level(fleet->search);
-        if (level == NULL) { /* rank 0 ends the search when this part is missing */
+        if (level == NULL) {
+            /* memory has run out: rank 0 ends the search when this part is missing */
             fleet->level = fleet->orders.level;
             ranks_give_level(load->ranks, &bytes);
             fleet_end_search(fleet, SEARCH_MEMORY);
@@ -629,8 +630,8 @@ static void follow_all(struct fleet *fleet)
         level->sessions = sessions;
         if (fleet->orders.noted == fleet->level) {
             level->outcome = fleet->orders.outcome;
-        } else if (level->outcome ==
-                   LEVEL_HELD) { /* held here, but the others' results are unknown */
+        } else if (level->outcome == LEVEL_HELD) {
+            /* the level was held here, but the results of the other ranks are unknown */
             level->outcome = LEVEL_UNFINISHED;
             level->reason = LEVEL_ENDED;
         }
@@ -676,7 +677,7 @@ static unsigned fit_memory(struct fleet *fleet, unsigned next)
     const struct level_room room = has_ranks ? fleet->room : find_room(fleet);
     const unsigned held = search->held;
     const unsigned live = has_ranks ? (unsigned)fleet->up_everywhere : fleet->live;
-    const double most = room.times * live + 0.5; /* NaN: nothing is known yet */
+    const double most = room.times * live + 0.5; /* a NaN means that nothing is known yet */
     if (next <= live || !(most < next)) {
         return next;
     }

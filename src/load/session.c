@@ -142,11 +142,12 @@ static uint64_t batch_rows_after(const struct session *session, uint64_t begun)
     return MIN(share_of(session) - begun, most_at_once(session->load->plan));
 }
 
-/* The sessions that share a rate with a session: all of the run, or those of its group. */
+/* The sessions that share a rate with a session: all sessions of the run, or the sessions of its
+ * group. */
 struct pace {
     const struct ramp *rate;
     unsigned sessions;
-    unsigned member; /* number of the session among them */
+    unsigned member; /* number of the session among the sessions that share the rate */
 };
 
 static struct pace pace_of(const struct session *session)
@@ -183,8 +184,8 @@ static double round_of(const struct session *session)
     return (double)most_at_once(session->load->plan) * pace_of(session).sessions;
 }
 
-/* Returns the moment by which `rows` rows (or transactions) of these sessions are due, since the
- * beginning of the epoch. */
+/* Returns the moment by which `rows` rows (or transactions) of the sessions that share a rate are
+ * due, since the beginning of the epoch. */
 static int64_t due_ns_of(const struct session *session, double rows)
 {
     return (int64_t)fmin(ramp_due_ns(pace_of(session).rate, rows), LATEST_NS);
@@ -227,7 +228,8 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
     const struct plan *plan = session->load->plan;
     struct recorder *recorder = session->load->recorder;
     const uint64_t share = share_of(session), batch = most_at_once(plan);
-    struct arrivals arrivals = session->arrivals; /* the session may still need its own */
+    /* a copy, because the session may still need its own arrivals */
+    struct arrivals arrivals = session->arrivals;
     arrivals.most = arrivals.count + RANDOM_UNSENT_MAX;
     uint64_t unsent = 0;
     if (!works_in_epoch(session)) {
@@ -369,7 +371,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     session->is_refused =
         error.kind == ERROR_READ_ONLY && session->load->plan->drop_policy == DROP_RECONNECT;
     if (session->is_refused) {
-        /* only the accepted rows are in the table; the others are sent again */
+        /* only the accepted rows are in the table; the other rows are sent again */
         append.rows = append.handed = append.accepted;
         append.in_doubt = 0;
         session_add(session, RECORDER_REFUSALS, 1);
@@ -763,7 +765,7 @@ static void do_share(struct session *session)
     }
     if (!atomic_exchange(&load->has_finished_one, true)) {
         sampler_wake(load->sampler,
-                     SAMPLER_READ); /* last chance to see the memory of a short run */
+                     SAMPLER_READ); /* the last chance to see the memory of a short run */
     }
     gate_finish_work(&load->gate,
                      session->sum.outcome != SESSION_DROPPED && !atomic_load(&session->is_leaving));

@@ -35,34 +35,36 @@
 
 /* State that all sessions of a run or a search share. */
 struct load {
-    /* Set by the caller before the first thread is started. */
+    /* The caller sets the members up to on_level before the first thread is started. */
     const struct plan *plan;
     const struct setup *setup;
     struct generator *generator;
     struct recorder *recorder;
-    struct metric_store *metrics; /* NULL without metrics of the script, and in a search */
-    struct sampler *sampler;      /* may be NULL */
-    int64_t start_ns;             /* monotonic start of the run */
+    /* values of the script's metrics; NULL without metrics, and in a search */
+    struct metric_store *metrics;
+    struct sampler *sampler; /* sampler to wake when work begins or ends; may be NULL */
+    int64_t start_ns;        /* monotonic start of the run */
 
-    /* May be NULL. Main thread; called once in a run, or once a level, soon after the first session
-     * got no thread, was refused or was dropped. The shortage still lasts then, and the other
-     * sessions are still connected. */
+    /* May be NULL. The main thread calls on_shortage once in a run, or once for each level, soon
+     * after the first session got no thread, was refused or was dropped. The shortage still lasts
+     * then, and the other sessions are still connected. */
     void (*on_shortage)(void *context);
-    /* May be NULL. Main thread, in a run: on_gate just before the gate opens, on_done soon after
-     * the last answer. */
+    /* May be NULL. In a run the main thread calls on_gate just before the gate opens, and on_done
+     * soon after the last answer. */
     void (*on_gate)(void *context, int64_t go_ns);
     void (*on_done)(void *context, int64_t done_ns);
     void *context;
 
-    /* May be NULL. Set by another thread when a condition of --stop-when holds. */
+    /* true once a condition of --stop-when holds; another thread sets it; may be NULL */
     const atomic_bool *has_condition;
 
     struct cut_list *cut; /* sessions whose connections were cut; owned by the caller; filled by the
                              main thread */
 
-    struct wait_watch *waits; /* in a search: polls the waits of each hold; NULL without --waits */
-    struct waits *waited;     /* where these polls are */
-    struct transaction_log *log; /* NULL without --log-transactions */
+    /* the polls of the waits of each hold, in a search; NULL without --waits */
+    struct wait_watch *waits;
+    struct waits *waited;        /* receives the polls of `waits` */
+    struct transaction_log *log; /* the log of transactions; NULL without --log-transactions */
 
     struct ranks *ranks; /* the ranks that share the run; NULL if this process is alone */
 
@@ -72,19 +74,20 @@ struct load {
     /* longest time by which a hold is extended until every session has had an append
      * acknowledged */
     int64_t patience_ns;
-    /* Main thread: on_begin before the first session of a level is added, on_level when the
-     * level has held or failed, while its sessions are still up. `own`: this process's part of
-     * the level. */
+    /* The main thread calls on_begin before the first session of a level is added, and on_level
+     * when the level has held or failed, while the level's sessions are still up. `own` is this
+     * process's part of the level. */
     void (*on_begin)(void *context, const struct level *level);
     void (*on_level)(void *context, const struct level *level, const struct level *own);
 
-    /* Set by the fleet. Members that change are atomic or have their own lock. */
+    /* The fleet sets the members below. Members that change are atomic or have their own lock. */
     struct statement read;   /* the statement of reads: count(*), or the user's query */
     struct causes *causes;   /* errors of the run; in a search, errors of the current level */
     struct causes *mistakes; /* errors in the script, during all of the run; in a run the pointer
                                 equals `causes` */
     struct gate gate;
-    struct epoch first_epoch; /* what the plan asks for; changes by hand follow it */
+    struct epoch first_epoch; /* the epoch that follows the plan; each change by hand adds an epoch
+                                 after it */
     atomic_bool has_finished_one;
     /* sums of counts that the recorder keeps for each session: the main thread reads these sums
      * often */
@@ -98,53 +101,56 @@ struct load {
 struct session {
     struct load *load;
     pthread_t thread;
-    unsigned index; /* number among all sessions of the run; decides rows, rates and the script's
-                       draws */
-    struct group_place group; /* the group of sessions that it belongs to, and its number there */
-    unsigned place;           /* number among the sessions of this process; the recorder's index */
+    unsigned index; /* number of the session in the run; decides the session's rows, its rate and
+                       the script's draws */
+    struct group_place group; /* the session's group, and the session's number within the group */
+    unsigned place;           /* number of the session in this process; the recorder's index */
     bool is_idle;
     /* The session's results. Moments are monotonic (0 = never) until the fleet makes them relative
      * to the gate. The capacity of `exceptions` is a power of two, at least its count. */
     struct session_summary sum;
-    const struct table *measured_table; /* the table that row_bytes is about */
+    const struct table *measured_table; /* the table whose rows `row_bytes` measures */
     double row_bytes;
-    unsigned host;   /* with several hosts: the current host */
+    unsigned host;   /* number of the current host, if there are several */
     bool is_settled; /* a session at this place has connected */
-    bool has_moved;  /* later a session at this place tried another host: its rows may be at several
-                        hosts */
-    struct adapter_conn *conn;    /* owned; NULL = not connected */
-    struct line line;             /* the same connection, for the main thread to cut */
+    bool has_moved;  /* a session at this place has later tried another host, so its rows may be at
+                        several hosts */
+    struct adapter_conn *conn;    /* the connection; owned; NULL = not connected */
+    struct line line;             /* the connection, for the main thread to cut */
     struct prepared_set prepared; /* statements that are prepared on `conn` */
     atomic_bool was_cut; /* append cut the connection, because the session did not end in time */
     bool is_overdue;     /* the connection was cut because a call took too long */
     bool is_refused;     /* a read-only server refused the latest batch: the session reconnects and
                             sends it again */
-    uint64_t quota;      /* rows to append; the next batch starts at row sum.begun */
-    uint64_t turn_quota; /* with a script: transactions to run */
+    uint64_t quota;      /* number of rows to append; the next batch starts at row sum.begun */
+    uint64_t turn_quota; /* number of transactions to run, with a script */
     uint64_t turn;       /* number of the next transaction; without a script, of the next batch and
                             the read after it */
     struct transaction_log_choice logged; /* the turns that are in the log of transactions */
     bool is_logged;                       /* the current turn is in the log of transactions */
     struct epoch *epoch;                  /* the epoch that the session works in */
-    uint64_t epoch_begun;                 /* rows (or transactions) begun before this epoch */
-    uint64_t unsent;                      /* batches of earlier epochs that were not sent */
-    struct arrivals arrivals;             /* with --arrivals poisson: when the work is due */
+    uint64_t epoch_begun;     /* number of rows (or transactions) begun before this epoch */
+    uint64_t unsent;          /* number of batches of earlier epochs that were not sent */
+    struct arrivals arrivals; /* moments at which the work is due, with --arrivals poisson */
     /* state of the script: see transactions.c; owned; NULL without a script, or before the session
      * begins */
     struct transactions *transactions;
-    uint64_t last_count; /* the latest count of rows; 0 before the first count */
+    uint64_t last_count; /* number of rows in the latest count of rows; 0 before the first count */
     uint64_t worst_lag;  /* most rows that were missing in a count */
-    int64_t resumed_ns;  /* with --stage: when the latest wait for a stage ended; 0: no wait */
-    int64_t parked_ns; /* all time in which the session waited for a stage or was parked by hand */
-    unsigned tries;    /* number of connects after a loss since the last answered batch */
+    int64_t resumed_ns;  /* moment at which the latest wait for a stage ended, with --stage; 0: the
+                            session did not wait */
+    /* total time in which the session waited for a stage or was parked by hand */
+    int64_t parked_ns;
+    unsigned tries;       /* number of connects since the last answered batch, after a loss of the
+                             connection */
     uint64_t tries_total; /* number of connects after a loss during the whole run */
     int64_t work_end_ns;  /* monotonic moment at which the work ended; 0 for idle sessions */
 
-    atomic_bool is_leaving; /* set by the main thread: the session must leave early */
-    atomic_bool has_ended;  /* set by the session's thread after all other members */
-    bool is_live;           /* main thread: the thread was started and is not joined */
-    bool is_left;           /* main thread: the session's thread was abandoned and is never
-                               joined */
+    atomic_bool is_leaving; /* the session must leave early; set by the main thread */
+    atomic_bool has_ended;  /* the session has ended; the session's thread sets has_ended after all
+                               other members */
+    bool is_live;           /* the thread was started and is not joined; for the main thread */
+    bool is_left;           /* the thread was abandoned and is never joined; for the main thread */
     int64_t script_cpu_ns;  /* CPU time of the thread when the session was first seen to be late; 0:
                                not late */
 };
@@ -152,8 +158,8 @@ struct session {
 /* Returns whether the session's work has a due time. */
 bool session_has_rate(const struct session *session);
 
-/* With --arrivals poisson: returns when the latest work that was drawn is due, since the gate
- * opened; 0 if none was drawn. */
+/* With --arrivals poisson: returns the time from the gate's opening to the moment at which the
+ * latest arrival that was drawn is due; 0 if no arrival was drawn. */
 int64_t session_last_due_ns(const struct session *session);
 
 /* Functions for the session's thread, in calls.c. */
@@ -208,10 +214,10 @@ struct append {
     size_t most_rows;   /* most rows that one call of `make` makes */
     uint64_t first_row; /* number of the first row among the session's rows */
     uint64_t rows;
-    uint64_t handed;   /* rows that the adapter got in the latest try; after a loss, only those that
-                          were sent */
-    uint64_t accepted; /* rows that the server acknowledged */
-    uint64_t in_doubt; /* rows in doubt; part of `handed` */
+    uint64_t handed;   /* rows that the adapter got in the latest try; after a loss, only the rows
+                          that were sent */
+    uint64_t accepted; /* number of rows that the server acknowledged */
+    uint64_t in_doubt; /* number of rows in doubt; part of `handed` */
     uint32_t tries;
 };
 

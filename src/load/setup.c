@@ -116,7 +116,7 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
         return STATUS_FATAL;
     }
     const bool has_own_ddl = plan->ddl != NULL || !plan->is_default_table;
-    /* NULL if append cannot create the table, which then has to exist */
+    /* the statement is NULL if append cannot create the table, which then has to exist */
     const char *ddl = has_own_ddl ? plan->ddl : schema_of_syslog(adapter, connection->dialect);
     if (plan->is_recreate && ddl == NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,
@@ -581,7 +581,7 @@ enum exit_code setup_complete(struct setup *setup, const struct plan *plan, stru
     setup->datasets = NULL;
     if (code == EXIT_CODE_OK && setup->made.load_ns > 0) {
         setup->storage.bytes_before = server_measure_tables(setup, plan, false);
-        /* including the settings of the new indexes */
+        /* read the settings again, because the tables have new indexes */
         server_read_settings(setup, plan, false, setup->host, &setup->hosts[setup->host].settings);
     }
     if (code == EXIT_CODE_OK && !plan->is_follower &&

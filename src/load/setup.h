@@ -20,10 +20,10 @@
 
 /* A table of the run: the table of the plan, or a table that the plan's script declares. */
 struct setup_table {
-    const char *name;       /* borrowed */
+    const char *name;       /* name of the table; borrowed */
     struct table table;     /* the columns that are written; owned */
     struct statement count; /* select count(*) from the table */
-    char *count_sql;        /* owned */
+    char *count_sql;        /* text of `count`; owned */
 };
 
 /* The changes that set-up made to the script's tables. */
@@ -36,14 +36,15 @@ struct setup_made {
 
 /* Progress of the load of a script's tables. */
 struct load_counts {
-    uint64_t rows, all; /* rows of all tables: at present, and when all are loaded */
-    uint64_t loaded;    /* rows loaded by this load */
+    /* numbers of rows of all tables: at present, and when all rows are loaded */
+    uint64_t rows, all;
+    uint64_t loaded; /* number of rows loaded by this load */
     int64_t elapsed_ns;
     const char *table; /* the table that was begun last; NULL before the first table */
     enum load_step {
         LOAD_ROWS,
         LOAD_INDEXES,
-        LOAD_FINISH, /* statistics and count */
+        LOAD_FINISH, /* statistics are updated and rows are counted */
     } step;
 };
 
@@ -51,40 +52,45 @@ struct load_counts {
 struct cut_list {
     struct cut_session {
         struct session_name name;
-        unsigned host; /* number of the host, with several hosts */
-    } * entries;       /* owned */
+        unsigned host; /* number of the session's host, if there are several */
+    } * entries;       /* sessions that were cut; owned */
     size_t count, room;
     uint64_t ended; /* number of sessions that append has ended at the server */
 };
 
 /* A host of the run. There is at least one. */
 struct setup_host {
-    bool is_known;         /* the host has answered; the members below are valid */
-    uint64_t *rows_before; /* rows of each table, by number; owned */
+    bool is_known; /* the host has answered; the members below are valid */
+    /* rows that each table had before the run, by number of the table; owned */
+    uint64_t *rows_before;
     struct server_settings settings;
 };
 
 struct setup {
-    struct ranks *ranks; /* borrowed; this rank signals the other ranks that it is alive while it
-                            waits; NULL if this rank is alone */
-    size_t table_count;  /* 1, or with a script the number of its tables, which may be 0 */
-    struct setup_table *tables; /* by number, followed by an empty entry; owned */
+    struct ranks *ranks; /* the ranks of the run; this rank signals the other ranks that it is alive
+                            while it waits; borrowed; NULL if this rank is alone */
+    size_t table_count; /* number of tables: 1, or with a script the number of its tables, which may
+                           be 0 */
+    /* tables of the run, indexed by number of the table, followed by an empty entry; owned */
+    struct setup_table *tables;
     struct setup_table *own;  /* the table whose columns are read from the database; the empty entry
-                                 if the script declares the columns of every table */
+                                 of `tables` if the script declares the columns of every table */
     bool has_made_table;      /* `own` was missing, or --recreate was given */
     struct statement nothing; /* a statement without effect; checks a connection */
     int64_t count_ns;         /* duration of the count of `own` */
-    struct server_limits server;       /* version "" when the server does not report it */
+    struct server_limits server; /* facts that the server reports about itself; version "" when the
+                                    server does not report its version */
     struct connection_info connection; /* facts about the set-up's connection, which also hold for
                                           the sessions' connections */
     bool is_remote;                    /* the server is on another machine */
-    struct datasets *datasets;         /* with a script, until its tables are loaded; owned */
+    struct datasets *datasets; /* datasets of the script, until its tables are loaded; owned */
     struct setup_made made;
     struct storage storage;
-    char waits_note[240];     /* why the server's waits cannot be polled; "" */
-    unsigned host;            /* number of the first host that answered */
-    size_t host_count;        /* at least 1 */
-    struct setup_host *hosts; /* by number; owned */
+    char waits_note[240]; /* reason why the server's waits cannot be polled; "" = the waits can be
+                             polled */
+    unsigned host;        /* number of the first host that answered */
+    size_t host_count;    /* number of hosts, at least 1 */
+    struct setup_host *hosts; /* hosts of the run, indexed by number of the host; owned */
     struct cut_list *cut;     /* the sessions to end before rows are counted again; may be NULL */
 };
 

@@ -20,7 +20,7 @@ enum {
 struct storage_watch {
     const struct storage *storage;
     const struct plan *plan;
-    unsigned host; /* number of the host to measure, with several hosts */
+    unsigned host; /* number of the host to measure, if there are several */
     pthread_t thread;
     bool has_thread;
     pthread_mutex_t lock;    /* guards the members below */
@@ -31,7 +31,7 @@ struct storage_watch {
     bool is_stopping;
     bool has_ended;
     int64_t bytes;
-    struct line line; /* has a lock of its own */
+    struct line line; /* the connection of the watch, which has a lock of its own */
 };
 
 static bool take_bytes(void *context, const struct cell *cells, size_t count)

@@ -25,9 +25,9 @@ enum chunk_state {
 
 /* The work that a table needs next. */
 enum phase {
-    PHASE_CHUNKS, /* loading all chunks except the last, by any number of loaders */
+    PHASE_CHUNKS, /* load all chunks except the last, with any number of loaders */
     PHASE_INDEXES,
-    PHASE_LAST, /* loading the last chunk */
+    PHASE_LAST, /* load the last chunk */
     PHASE_FINISH,
     PHASE_DONE,
 };
@@ -37,22 +37,22 @@ struct table_load {
     const struct script_dataset *dataset;
     size_t number;
     struct buffer create; /* the statement that creates the table */
-    const char *indexes;  /* columns of the indexes to create, a line each; NULL: none, or `create`
-                             already creates them */
+    const char *indexes;  /* columns of the indexes to create, one line for each index; NULL: no
+                             index, or `create` creates them */
     bool is_missing;
-    bool is_made;           /* datasets_make created it */
+    bool is_made;           /* datasets_make created the table */
     struct table_mark mark; /* append's mark on the existing table */
-    uint64_t rows;          /* rows that were in whole chunks before the load */
-    uint64_t chunks;        /* number of chunks */
-    uint8_t *states;        /* enum chunk_state of each chunk; NULL if all are missing */
-    const char *key;        /* the primary-key column that holds the row number, or NULL */
-    int64_t key_from;       /* the key of row 0 */
+    uint64_t rows;          /* number of rows that were in whole chunks before the load */
+    uint64_t chunks;
+    uint8_t *states;  /* state of each chunk, of enum chunk_state; NULL if all chunks are missing */
+    const char *key;  /* the primary-key column that holds the row number, or NULL */
+    int64_t key_from; /* value of `key` in row 0 */
 
     /* The members below are guarded by the lock of struct loading. */
     enum phase phase;
     uint64_t next;    /* number of the next chunk to load */
-    unsigned running; /* steps in progress */
-    uint64_t loaded;  /* rows loaded by this load */
+    unsigned running; /* number of steps in progress */
+    uint64_t loaded;  /* number of rows loaded by this load */
 };
 
 struct datasets {
@@ -62,7 +62,7 @@ struct datasets {
     struct statement *statements;
     char **texts;            /* texts of the statements */
     bool is_script_wrong;    /* the load failed because of the script, and would fail again */
-    struct loading *loading; /* during the load; owned */
+    struct loading *loading; /* the load in progress; owned; NULL at other times */
 };
 
 /* Returns the rows of a chunk: CHUNK_ROWS, or fewer for the last chunk. */

@@ -16,7 +16,8 @@ enum {
     HASH_DIGITS = 16,
     WHAT_BYTES = 160,
     COLUMNS_SHOWN = 60,
-    CLAIMS_MAX = 32 /* more count as the user's */
+    /* most dependent tables whose marks are read; further tables count as the user's */
+    CLAIMS_MAX = 32
 };
 
 /* Hashes a text without regard to case, because databases differ in whether case matters in
@@ -88,8 +89,8 @@ static enum status ask_about(const struct table_mark_place *place, const char *w
     return STATUS_REJECTED;
 }
 
-/* Reads the table's own mark, without what depends on the table. A table without a mark counts as
- * the user's, and so does a table whose mark or place the server does not report. */
+/* Reads the table's own mark, without the objects that depend on the table. A table without a mark
+ * counts as the user's, and so does a table whose mark or place the server does not report. */
 static enum status read_own(const struct table_mark_place *place, struct table_mark *mark,
                             struct error *error)
 {
@@ -106,7 +107,7 @@ static enum status read_own(const struct table_mark_place *place, struct table_m
 
 /* Objects that depend on a table. */
 struct others {
-    char why[TABLE_MARK_WHY_BYTES]; /* the first one that does not say that append created it */
+    char why[TABLE_MARK_WHY_BYTES]; /* the first object that does not say that append created it */
     size_t count;
     struct {
         char why[TABLE_MARK_WHY_BYTES];

@@ -32,8 +32,8 @@ struct table_mark {
     bool is_valid; /* append created the table, and no object that others made depends on it; if
                       false, the other flags except is_made are also false */
     bool is_made;  /* append created the table */
-    char why[TABLE_MARK_WHY_BYTES]; /* why is_valid is false though is_made is true: "orders refers
-                                       to it" */
+    char why[TABLE_MARK_WHY_BYTES]; /* reason why is_valid is false though is_made is true: "orders
+                                       refers to it" */
     bool is_loading;                /* the load has begun and has not ended */
     bool has_same_rows; /* the mark was written with the same `rows` (see table_mark_place) */
     char other[TABLE_MARK_BYTES]; /* the text before the mark in the comment */
@@ -46,7 +46,8 @@ struct table_mark_place {
     struct adapter_conn *conn;
     const struct connection_info *connection;
     const char *table_name;
-    const char *what; /* for people: "oltp tables=4"; characters that need quoting are left out */
+    const char *what; /* words for people in the mark: "oltp tables=4"; characters that need quoting
+                         are left out */
     const char *rows; /* everything that decides the rows; "" = no rows are loaded */
 };
 

@@ -77,9 +77,10 @@ static enum status open_connection(struct task *task, struct adapter_conn **conn
     const bool is_first = task->open == TASK_FIRST || task->open == TASK_PATIENTLY;
     const int64_t room_ns = mono_now_ns() + ROOM_LIMIT_NS;
     const bool may_restart = task->open == TASK_AGAIN && task->plan->drop_policy == DROP_RECONNECT;
-    uint64_t tries = 0; /* connects after a loss, as sessions do: the server may be restarting */
+    uint64_t tries = 0; /* number of connects after a loss; a task reconnects as sessions do,
+                           because the server may be restarting */
     const int64_t timeout_s =
-        (task->plan->timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S; /* 0: no --timeout */
+        (task->plan->timeout_ns + MONO_NS_PER_S - 1) / MONO_NS_PER_S; /* 0 without --timeout */
     struct target target = target_at(task->plan, task->host);
     target.creates_nothing = task->creates_nothing;
     if (is_first && target.host != NULL && adapter->recognise != NULL) {
@@ -200,7 +201,7 @@ enum status task_run(struct task *task, struct error *error)
 {
     struct ranks *const ranks = task->setup == NULL ? NULL : task->setup->ranks;
     const int64_t start_ns = mono_now_ns();
-    int64_t interrupt_ns = INT64_MAX; /* the next interruption */
+    int64_t interrupt_ns = INT64_MAX; /* moment of the next interruption */
     bool is_noticed = task->plan->is_quiet;
     bool was_interrupted = false; /* append interrupted the work, which therefore failed */
     bool was_overdue = false;     /* a call took longer than the limit */

@@ -25,12 +25,12 @@
 #define TASK_HASTY_NS (10 * MONO_NS_PER_S)
 
 enum task_open {
-    TASK_FIRST, /* first connect: if the wrong database answers, the error names that database */
-    TASK_PATIENTLY, /* like TASK_FIRST, but waits for the server as --wait allows */
-    TASK_AGAIN, /* after the sessions: tries again for a moment while the server is full; after a
-                   signal the connect time-out is short */
-    TASK_ONCE,  /* like TASK_AGAIN, but does not reconnect, even with --on-drop reconnect: the host
-                   may be down */
+    TASK_FIRST,     /* the first connect: its error names the database if the wrong one answers */
+    TASK_PATIENTLY, /* a first connect that waits for the server as --wait allows */
+    TASK_AGAIN, /* a connect after the sessions, which tries again for a moment while the server is
+                   full; after a signal its time-out is short */
+    TASK_ONCE,  /* a connect after the sessions that does not reconnect, even with --on-drop
+                   reconnect, because the host may be down */
 };
 
 /* Work on a separate connection. */
@@ -38,8 +38,8 @@ struct task {
     const struct plan *plan;
     enum task_open open;
     bool creates_nothing; /* a missing database is not created */
-    unsigned host; /* with several hosts: number of the host to try first, and then of the host that
-                      answered */
+    unsigned host; /* number of the host to try first, and then of the host that answered, if there
+                      are several hosts */
     bool is_of_host; /* no other host may be used */
 
     /* Does the work on the task's thread; `connection` is open. */
@@ -47,20 +47,20 @@ struct task {
     const struct setup *setup;
     void *context;
 
-    const char *what;   /* noun for the error: "append gave up waiting for the count" */
-    const char *notice; /* printed on stderr after 2 s, unless --quiet */
+    const char *what;   /* a noun for the error: "append gave up waiting for the count" */
+    const char *notice; /* text for stderr, printed after 2 s, unless --quiet */
     int64_t limit_ns;   /* limit for each answer; 0 = unlimited */
     bool is_hasty;      /* limit_ns is TASK_HASTY_NS, not --timeout */
 
-    /* Set by task_run. */
+    /* task_run sets the members below. */
     atomic_bool has_answered;    /* an answer has arrived since the main thread last looked */
-    const struct adapter *other; /* the database that the server seems to be; NULL if unknown */
+    const struct adapter *other; /* database that the server seems to be; NULL if unknown */
     enum status status;
     struct error error;
     pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t ended;
     bool has_ended;
-    struct line line; /* has a lock of its own */
+    struct line line; /* the task's connection, which has a lock of its own */
 };
 
 /* Restarts the limit because a part of a long answer has arrived. Called by the work; cheap. `task`

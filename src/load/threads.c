@@ -15,7 +15,7 @@ void fleet_reset_session(struct fleet *fleet, unsigned place)
     const struct plan_share share = plan_share(plan);
     struct session *session = &fleet->sessions[place];
     struct session_summary *sum = &session->sum;
-    if (session->load == NULL) { /* the first session of the place */
+    if (session->load == NULL) { /* this is the first session of the place */
         line_init(&session->line, plan->adapter, plan->timeout_ns);
     }
     session->load = fleet->load;

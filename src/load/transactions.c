@@ -33,26 +33,26 @@ enum {
 
 /* The session's changes of one table of the script. */
 struct table_account {
-    uint64_t added, taken; /* committed rows */
+    uint64_t added, taken; /* numbers of committed rows */
     uint64_t added_in_doubt, taken_in_doubt;
-    uint64_t try_added, try_taken;   /* rows added and taken in the open transaction */
+    uint64_t try_added, try_taken;   /* numbers of rows added and taken in the open transaction */
     uint64_t most_added, most_taken; /* most rows that one statement added or took: bounds the rows
                                         of a statement in doubt */
-    uint64_t appended;               /* rows that were begun: the number of the next row */
+    uint64_t appended; /* number of rows that were begun, and so the number of the next row */
     uint64_t last_count;
-    struct script_rows *rows; /* for :append; NULL before the first use */
+    struct script_rows *rows; /* rows for :append; NULL before the first use */
 };
 
 /* How the current statements of the script are committed. */
 enum part {
-    PART_NONE,        /* no transaction: on_session */
-    PART_PAUSE,       /* before a transaction */
-    PART_AUTOCOMMIT,  /* each statement is a transaction */
+    PART_NONE,        /* outside of any transaction: on_session */
+    PART_PAUSE,       /* the pause before a transaction */
+    PART_AUTOCOMMIT,  /* in a transaction without BEGIN: each statement is a transaction */
     PART_TRANSACTION, /* between BEGIN and COMMIT */
 };
 
-/* Where the session's thread is. The script's own code may call a function in C that never returns;
- * then the main thread abandons the thread, which from then on changes nothing. */
+/* The code that the session's thread runs. The script's own code may call a function in C that
+ * never returns; then the main thread abandons the thread, which from then on changes nothing. */
 enum thread_place {
     OUTSIDE,
     IN_SCRIPT,
@@ -67,23 +67,24 @@ struct claims {
 
 struct transactions {
     struct session *session;
-    atomic_int where; /* enum thread_place */
+    atomic_int where; /* the code that the thread runs, of enum thread_place */
     const struct script *script;
     struct script_host host;
-    struct script_state *state; /* NULL before the session's thread begins and after it has ended */
+    struct script_state *state; /* state of the script; NULL before the session's thread begins and
+                                   after it has ended */
     struct table_account *accounts;
     struct append *append; /* the append under way, or NULL */
-    size_t append_dataset; /* the table of that append */
-    bool *writes;          /* for each transaction by its number: whether a try has written */
+    size_t append_dataset; /* number of the table to which `append` writes */
+    bool *writes;          /* for each transaction, by its number, whether a try has written */
 
     /* The transaction under way. */
     enum part part;
     size_t number;
-    bool is_warm;         /* began in the warm-up */
-    int64_t intended_ns;  /* when it was due; 0 without --rate */
-    int64_t start_ns;     /* monotonic */
+    bool is_warm;         /* the transaction began in the warm-up */
+    int64_t intended_ns;  /* moment at which the transaction was due; 0 without --rate */
+    int64_t start_ns;     /* monotonic moment at which the transaction began */
     int64_t all_think_ns; /* think time of all tries that have ended */
-    uint64_t tried;       /* retries */
+    uint64_t tried;       /* number of retries */
     int64_t think_ns;     /* think time of this try */
     int64_t script_ns;    /* time in the script's own code in this try */
     int64_t since_ns;     /* the moment at which the script's code was last entered */
@@ -93,13 +94,13 @@ struct transactions {
     bool has_changed;  /* a write of this try stays even after a ROLLBACK */
     bool has_ended;    /* a statement may have ended the open transaction */
     bool is_in_doubt;  /* a COMMIT, or a write outside of BEGIN and COMMIT, got no answer */
-    bool has_failed;   /* a call has failed; the next members describe the failure */
+    bool has_failed;   /* a call has failed, and the next members describe the failure */
     enum status status;
     enum cause_phase phase;
     const char *name; /* the statement's name, for the causes */
     int line;         /* the statement's line in the script */
     struct error error;
-    uint64_t calls[3]; /* statements that were answered, by enum script_statement_kind */
+    uint64_t calls[3]; /* number of answered statements, by enum script_statement_kind */
     struct claims claims;
 };
 
@@ -276,8 +277,8 @@ static enum status do_run(void *context, size_t number, const struct batch *para
         runner->line = declared->line;
         return note_failure(runner, CAUSE_STATEMENT, declared->name, STATUS_FATAL);
     }
-    /* even when the write is refused: SQLite refuses it because another session has written since
-     * this transaction began, and the retry must take the lock at BEGIN */
+    /* the mark is set even when the write is refused: SQLite refuses it because another session has
+     * written since this transaction began, and the retry must take the lock at BEGIN */
     if (runner->part == PART_TRANSACTION) {
         runner->writes[runner->number] |= declared->kind != SCRIPT_READ;
     }
@@ -741,12 +742,12 @@ enum status transactions_connected(struct session *session, struct error *error)
 enum try_end {
     TRY_COMMITTED,
     TRY_ROLLED_BACK,
-    TRY_PASSING, /* the reason may be gone in a retry */
+    TRY_PASSING, /* a retry may succeed, because the reason may be gone */
     TRY_REFUSED,
     TRY_LOST,
     TRY_IN_DOUBT,
-    TRY_CUT,   /* the run ended */
-    TRY_WRONG, /* a mistake in the script */
+    TRY_CUT,   /* the run has ended */
+    TRY_WRONG, /* the script has a mistake */
 };
 
 /* Counts and times a BEGIN, COMMIT or ROLLBACK that succeeded. It began when the previous call
@@ -1009,7 +1010,8 @@ static bool wait_before(struct transactions *runner, enum status *status)
         return true;
     }
     begin_part(runner, PART_PAUSE);
-    recorder_set_working(session->load->recorder, session->place, 0); /* it makes no progress */
+    /* the session makes no progress while it waits */
+    recorder_set_working(session->load->recorder, session->place, 0);
     runner->since_ns = mono_now_ns();
     mark_in_script(runner);
     const enum script_end end =
@@ -1074,8 +1076,8 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         count_claims(runner, is_again);
     } while (is_again);
     if (end == TRY_WRONG) {
-        stop_for(runner, &runner->error); /* before count_outcome: the mistake must not fail a level
-                                             of a search */
+        stop_for(runner, &runner->error); /* called before count_outcome, because the mistake must
+                                             not fail a level of a search */
     }
     count_outcome(runner, end, end_ns);
     script_transaction_ended(runner->state);

@@ -24,8 +24,8 @@ struct scan {
     const struct setup *setup;
     struct buffer sql;
     struct result *result;
-    struct row_map *map; /* NULL if only tags are read */
-    bool is_used[TAGS];  /* tags that the table's rows carry */
+    struct row_map *map; /* the rows that were found; NULL if only tags are read */
+    bool is_used[TAGS];  /* whether rows of the table carry a tag, by tag */
 };
 
 static bool take_numbers(void *context, const int64_t *values)
@@ -72,7 +72,7 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
                               struct facts *facts, struct error *error)
 {
     enum {
-        TRIES = 50 * TAGS /* misses a single free tag once in e^50 runs */
+        TRIES = 50 * TAGS /* draws of a tag; they miss a single free tag once in e^50 runs */
     };
     if (plan->verify_mode != VERIFY_ROWS) {
         return EXIT_CODE_OK;
@@ -382,7 +382,7 @@ static void skip_invariants(struct result *result, size_t first, const char *rea
 /* A check of all claims at one host. */
 struct invariant_check {
     struct result *result;
-    size_t next; /* the claim that is checked next */
+    size_t next; /* number of the claim that is checked next */
 };
 
 /* A row that breaks a claim. */
@@ -391,7 +391,7 @@ struct broken_row {
     struct invariant_result *invariant;
 };
 
-/* Counts a row that breaks a claim, and keeps the values of the first one. */
+/* Counts a row that breaks a claim, and keeps the values of the first such row. */
 static bool take_broken(void *context, const struct cell *cells, size_t count)
 {
     const struct broken_row *row = context;
@@ -432,9 +432,9 @@ static enum status ask_claim(const struct task *task, struct adapter_conn *conn,
     return undone == STATUS_OK ? status : undone;
 }
 
-/* Runs the queries of the claims, except of those that another host has shown to be broken: the
- * hosts may be one database. A query that the server refuses does not keep the others from being
- * run. */
+/* Runs the queries of the claims, except the claims that another host has shown to be broken: the
+ * hosts may be one database. A query that the server refuses does not keep the other queries from
+ * being run. */
 static enum status run_invariants(struct task *task, struct adapter_conn *conn, struct error *error)
 {
     struct invariant_check *check = task->context;
@@ -485,7 +485,7 @@ static void check_invariants(const struct setup *setup, const struct plan *plan,
         char reason[sizeof result->invariants->reason];
         snprintf(reason, sizeof reason, "%s%.100s%s%.120s", is_one ? "" : "host ",
                  is_one ? "" : result->hosts[i].name, is_one ? "" : ": ", error.text);
-        /* with several hosts no claim has been checked at all of them */
+        /* with several hosts no claim has been checked at every host */
         skip_invariants(result, is_one ? check.next : 0, reason);
         return;
     }

@@ -17,12 +17,13 @@
 
 enum {
     CONNECT_S = 5,
-    BEGIN_S = 15, /* time for the first polls */
+    BEGIN_S = 15, /* time limit of the first polls */
     LOOKS_MAX = 200,
     THREAD_CHECKS = 3
 };
-#define INTERRUPT_NS (2 * MONO_NS_PER_S) /* enough for the last queries */
-#define END_NS MONO_NS_PER_S             /* a busy server ends sessions late */
+#define INTERRUPT_NS (2 * MONO_NS_PER_S) /* time that the last queries need at most */
+/* time for the server to end the sessions; a busy server ends sessions late */
+#define END_NS MONO_NS_PER_S
 #define END_PAUSE_NS (10 * MONO_NS_PER_MS)
 
 struct wait_watch {
@@ -31,22 +32,25 @@ struct wait_watch {
     const struct plan *plan;
     const struct recorder *recorder;
     struct statement poll;
-    struct line line; /* has a lock of its own */
+    struct line line; /* the connection of the polls, which has a lock of its own */
     struct adapter_conn *conn;
     uint64_t own_session; /* the server's number for the session of `conn`; 0: unknown */
-    int64_t own_thread;   /* its process or thread on the server's machine; 0: unknown */
-    int proc;             /* /proc; negative: not readable, or the server is on another machine */
-    bool sees_threads;    /* /proc shows the server's processes or threads by their numbers */
+    int64_t own_thread;   /* number of that session's process or thread on the server's machine; 0:
+                             unknown */
+    int proc; /* descriptor of /proc; negative: /proc is not readable, or the server is on another
+                 machine */
+    bool sees_threads; /* /proc shows the server's processes or threads by their numbers */
     struct recorder_call *before, *after;
     struct wait_seen *seen;
-    int64_t *threads; /* the process or thread of each session in `seen`; 0: unknown */
+    int64_t *threads; /* number of the process or thread of each session in `seen`; 0: unknown */
     size_t seen_count, seen_room;
     bool lacks_memory;
-    uint64_t *locked; /* sessions of append that waited for a lock in the latest poll */
+    uint64_t *locked; /* the server's numbers for append's sessions that waited for a lock in the
+                         latest poll */
     size_t locked_count;
     size_t turn;      /* number of polls in which a session waited for a lock */
-    int64_t first_ns; /* when the first polls began */
-    int64_t last_ns;  /* moment of the latest poll that succeeded; 0: none */
+    int64_t first_ns; /* moment at which the first polls began */
+    int64_t last_ns;  /* moment of the latest poll that succeeded; 0: no poll has succeeded */
 
     pthread_t thread;
     pthread_mutex_t lock;   /* guards the members below */
@@ -54,7 +58,8 @@ struct wait_watch {
     bool has_tried;         /* the first polls have succeeded or failed: see status and error */
     enum status status;
     struct error error;
-    int64_t begin_ns; /* when the polls begin, or began; 0: there are no polls at present */
+    /* moment at which the polls begin, or began; 0: there are no polls at present */
+    int64_t begin_ns;
     bool is_stopping;
     bool has_stopped;
 };
@@ -138,20 +143,20 @@ static bool is_running(const struct wait_watch *watch, int64_t thread)
     return end != NULL && strncmp(end, ") R", 3) == 0;
 }
 
-/* Replaces the stage of a session's work by what its thread waits for. A session whose wait the
- * kernel does not show keeps its stage alone. */
+/* Replaces the stage of a session's work by the wait of its thread. A session whose wait the kernel
+ * does not show keeps only its stage. */
 static void look_at(const struct wait_watch *watch, size_t i)
 {
     struct wait_seen *seen = &watch->seen[i];
     char path[64];
     if (is_running(watch, watch->threads[i])) {
-        seen->type[0] = '\0'; /* it uses a CPU or waits for one */
+        seen->type[0] = '\0'; /* the session uses a CPU or waits for one */
         return;
     }
     snprintf(path, sizeof path, "%lld/wchan", (long long)watch->threads[i]);
     const ssize_t length = procfs_read(watch->proc, path, seen->event, sizeof seen->event - 1);
     seen->event[MAX(length, 0)] = '\0';
-    /* "0": this user has no privilege to see the wait, or the wait has just ended */
+    /* "0" means that this user has no privilege to see the wait, or that the wait has just ended */
     if (strcmp(seen->event, "0") == 0) {
         seen->event[0] = '\0';
     }
@@ -269,8 +274,8 @@ static enum status find_blocker(struct wait_watch *watch, uint64_t server_sessio
 }
 
 /* Notes which sessions wait for a lock in the latest poll, which must have been added. Chooses one
- * of them, another one after each poll, and asks for its blocker if the session also waited in the
- * previous poll. Returns LOST when the connection is lost. */
+ * of these sessions, after each poll a different session, and asks for the blocker of the session
+ * if the session also waited in the previous poll. Returns LOST when the connection is lost. */
 static enum status find_blockers(struct wait_watch *watch)
 {
     const size_t sessions = recorder_sessions(watch->recorder);
@@ -355,8 +360,8 @@ static void read_counters(struct wait_watch *watch, bool is_after)
     }
 }
 
-/* Waits until the server has ended the sessions, which have disconnected: only then has it added
- * all their counts. */
+/* Waits until the server has ended the sessions, which have disconnected: only then do its counters
+ * include all counts of these sessions. */
 static void await_ends(struct wait_watch *watch)
 {
     const int64_t until_ns = mono_now_ns() + END_NS;
@@ -404,7 +409,7 @@ static bool take_time(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Asks what the time of queries was spent on, of which the polls show only that they ran. */
+/* Asks for the waits in the time of queries, because the polls show only that the queries ran. */
 static void divide_queries(struct wait_watch *watch)
 {
     const struct wait_queries *queries = watch->setup->connection.waits;

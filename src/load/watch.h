@@ -21,9 +21,9 @@
 struct storage {
     char directory[256]; /* folder of the server's files, as the server reports it; "" = unknown */
     bool is_where_it_works; /* the files are in the working directory of the server's process */
-    char note[160];         /* why the sizes are unknown; "" = they are known */
+    char note[160];         /* reason why the sizes are unknown; "" = they are known */
     size_t count;           /* number of tables whose size the server reports */
-    char **statements;      /* queries of the size, one for each table; owned */
+    char **statements;      /* queries for the size, one for each table; owned */
     int64_t bytes_before;
 };
 
@@ -63,9 +63,9 @@ void storage_watch_stop(struct storage_watch *watch);
  * A poll takes time of the server's CPUs. So the pause after it follows its cost: polls take at
  * most WAIT_CPU_SHARE of one CPU, but their interval stays between WAIT_GAP_MIN_NS and
  * WAIT_GAP_MAX_NS. The cost is the CPU time of the connection's process or thread at the server,
- * and that of the polling thread, if this machine shows the server's; else the duration of the
- * poll. A poll that fails is counted, and is not repeated before the next interval; a lost
- * connection is opened again.
+ * plus the CPU time of the polling thread, if this machine shows the server's CPU time; else the
+ * cost is the duration of the poll. A poll that fails is counted, and is not repeated before the
+ * next interval; a lost connection is opened again.
  */
 #define WAIT_CPU_SHARE 0.02
 #define WAIT_GAP_MIN_NS (100 * MONO_NS_PER_MS)
@@ -82,7 +82,8 @@ struct wait_watch *wait_watch_start(struct waits *waits, const struct setup *set
                                     struct error *error);
 
 /* Let polling begin at the monotonic moment begin_ns, and let it end at once. A poll that is under
- * way at the end does not count. Polling can begin again. Any thread may call them. They take NULL.
+ * way at the end does not count. Polling can begin again. Any thread may call them. `watch` may be
+ * NULL.
  */
 void wait_watch_begin(struct wait_watch *watch, int64_t begin_ns);
 void wait_watch_end(struct wait_watch *watch);

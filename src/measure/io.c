@@ -20,17 +20,18 @@
 
 enum {
     SECTOR_BYTES = 512,
-    DEPTH_MAX = 8, /* levels of stacked devices: dm on md on partitions */
+    DEPTH_MAX = 8, /* most levels of stacked devices, such as dm on md on partitions */
 };
 
 #define BLOCKS_PATH "/sys/dev/block"
 
 struct io_meter {
     int proc;
-    int cgroup; /* folder with the cgroup's I/O files, owned; -1: no cgroup */
+    int cgroup; /* descriptor of the folder with the cgroup's I/O files; owned; -1: no cgroup */
     bool is_cgroup_1;
-    uint64_t cgroup_bytes[2];   /* last counts read, removed cgroups included */
-    uint64_t departed_bytes[2]; /* bytes of removed cgroups */
+    /* latest counts of the cgroup, including the counts of removed cgroups */
+    uint64_t cgroup_bytes[2];
+    uint64_t departed_bytes[2]; /* counts of removed cgroups, in bytes */
     bool is_written_trusted;    /* the written bytes of processes are usable: see io.h */
     struct io_devices devices;
     struct io_time times[IO_DEVICES_MAX][5];
@@ -258,7 +259,7 @@ struct io_meter *io_meter_create(const struct io_place *place)
     if (place->is_remote) {
         snprintf(meter->about.note, sizeof meter->about.note, "the server is not on this machine");
     } else if (place->directory == NULL && place->is_embedded) {
-        /* a database without files */
+        /* the database has no files, so nothing is noted */
     } else if (place->directory == NULL && place->pid <= 0) {
         snprintf(meter->about.note, sizeof meter->about.note,
                  "the disk is unknown because the server's process was not found: run as root, or "

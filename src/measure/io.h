@@ -8,10 +8,10 @@
  * two readings. They show nothing that happened after the second reading: data that the server
  * writes back later is missing from all figures of the run.
  *
- * The device is the one below the file system that contains the directory. The directory is looked
- * up from the server's own root, which may be a container's. For a partition, the whole disk is
- * counted. For dm and md devices, the counts of the disks below them are added up. All programs of
- * the machine share the device.
+ * The device is the device below the file system that contains the directory. The directory is
+ * looked up from the server's own root, which may be a container's. For a partition, the whole disk
+ * is counted. For dm and md devices, the counts of the disks below them are added up. All programs
+ * of the machine share the device.
  *
  * The kernel's count of bytes that a process caused to be written to storage is used only where the
  * kernel counts pages. On file systems with large folios (XFS since 5.18, ext4 since 6.16, others)
@@ -25,29 +25,31 @@
 
 /* Cumulative counts. The first counts have the order of enum procfs_io_count. */
 enum io_count {
-    IO_SERVER_READ_BYTES, /* by the server's system calls, including page cache and sockets */
+    IO_SERVER_READ_BYTES, /* bytes that the server's system calls have read, from files, page cache
+                             and sockets */
     IO_SERVER_WRITTEN_BYTES,
     IO_SERVER_READS,
     IO_SERVER_WRITES,
-    IO_STORAGE_READ_BYTES, /* on behalf of the server's processes, or of its cgroup */
+    IO_STORAGE_READ_BYTES, /* bytes read from storage on behalf of the server's processes, or of its
+                              cgroup */
     IO_STORAGE_WRITTEN_BYTES,
     IO_DEVICE_READS,
     IO_DEVICE_READ_BYTES,
-    IO_DEVICE_READ_NS, /* time of the read requests, added up */
+    IO_DEVICE_READ_NS, /* durations of the read requests, added up */
     IO_DEVICE_WRITES,
     IO_DEVICE_WRITTEN_BYTES,
     IO_DEVICE_WRITE_NS,
     IO_DEVICE_FLUSHES,
     IO_DEVICE_FLUSH_NS,
-    IO_DEVICE_BUSY_NS,   /* added up over the devices */
-    IO_DEVICE_QUEUED_NS, /* from submission to completion, added up over the requests */
+    IO_DEVICE_BUSY_NS,   /* time in which a device was busy, added up over the devices */
+    IO_DEVICE_QUEUED_NS, /* time from submission to completion, added up over the requests */
     IO_DEVICE_NS,        /* elapsed time, added up over the devices */
     IO_PRESSURE_IO_NS,   /* time for which some task of this machine waited for I/O */
     IO_PRESSURE_CPU_NS,
     IO_PRESSURE_MEMORY_NS,
-    IO_IOWAIT_TICKS, /* of all CPUs */
-    IO_HOST_TICKS,   /* of all CPUs */
-    IO_NS,           /* elapsed time */
+    IO_IOWAIT_TICKS, /* clock ticks of idle CPUs while I/O was pending, added up over all CPUs */
+    IO_HOST_TICKS,   /* clock ticks of all CPUs, added up */
+    IO_NS,           /* elapsed time, in ns */
     IO_COUNTS,
 };
 
@@ -112,7 +114,7 @@ enum {
 
 struct io_device {
     unsigned major, minor;
-    char name[32]; /* "sda", as in /proc/diskstats */
+    char name[32]; /* name of the device as in /proc/diskstats: "sda" */
 };
 
 struct io_devices {
@@ -129,7 +131,7 @@ bool io_find_disks(int blocks, unsigned major, unsigned minor, struct io_devices
 struct io_time {
     bool is_reported;
     uint32_t reported_ms;
-    int64_t ns; /* since the first report */
+    int64_t ns; /* time that the kernel has counted since the first report */
 };
 /* Adds the growth since the last report, and returns the time since the first report, in ns.
  * `reported_ms` is the count that the kernel reports now. */
@@ -142,17 +144,18 @@ struct io_place {
     const char *directory;
     bool is_where_it_works; /* the directory is the working directory of the server's process */
     pid_t pid;  /* process of the server, or this program if the database is embedded; 0: unknown */
-    int cgroup; /* descriptor of the folder that the user named; -1: not named */
+    int cgroup; /* descriptor of the cgroup folder that the user named; -1: no folder */
     bool is_remote;
-    bool is_embedded; /* without a directory the database has no files */
+    /* the database is part of this program: without a directory it has no files */
+    bool is_embedded;
 };
 
 /* The directory and the devices that the counts cover. */
 struct io_description {
     char directory[256];
-    char device[128]; /* "vda", "sda + sdb"; "" = unknown */
-    char storage[16]; /* "processes", "cgroup"; "" = unknown */
-    char note[256];   /* why a count is unknown; may be "" */
+    char device[128]; /* names of the devices: "vda", "sda + sdb"; "" = unknown */
+    char storage[16]; /* source of the storage counts: "processes", "cgroup"; "" = unknown */
+    char note[256];   /* reason why a count is unknown; may be "" */
 };
 
 struct io_meter;

@@ -104,33 +104,35 @@ uint64_t transactions_retries(const uint64_t counters[RECORDER_COUNTERS]);
 
 /* The state of the counts (count(*) before and after the run) of a table. */
 enum verification_state {
-    VERIFICATION_NONE,   /* not requested, or the adapter keeps no rows */
+    VERIFICATION_NONE,   /* no count was requested, or the adapter keeps no rows */
     VERIFICATION_FAILED, /* the rows could not be counted after the run */
     VERIFICATION_DONE,
 };
 
 struct verification {
-    enum verification_state state; /* with a script also NONE if the run was not to change the
-                                      table */
+    /* NONE also means, with a script, that the run was not to change the table */
+    enum verification_state state;
     uint64_t rows_before;
     uint64_t rows_after;
     /* Acknowledged rows that are missing even if every row in the table belongs to this run. With a
-     * script: missing even if the statements in doubt took all of their rows and added none. */
+     * script: rows that are missing even if the statements in doubt took all of their rows and
+     * added none. */
     uint64_t lost;
-    /* Rows that this run cannot have written. With a script: not even if the statements in doubt
-     * added all of their rows and took none. */
+    /* Rows that this run cannot have written. With a script: rows that it cannot have written even
+     * if the statements in doubt added all of their rows and took none. */
     uint64_t surplus;
-    char reason[240]; /* why the state is VERIFICATION_FAILED */
+    char reason[240]; /* reason why the state is VERIFICATION_FAILED */
 
-    /* without a script: */
+    /* The members up to is_shrunk are known without a script. */
     uint64_t lost_at_most;     /* rows lost if all rows from before the run still exist */
     uint64_t in_doubt_arrived; /* rows in doubt that are in the table */
     uint64_t rejected_arrived; /* rejected rows that are in the table */
-    bool is_shrunk;            /* fewer rows than before: another client deleted rows */
+    bool is_shrunk; /* the table has fewer rows than before, because another client deleted rows */
 
-    /* with a script: before + added - taken = after, except for rows in doubt */
-    uint64_t added, taken;                   /* rows of committed statements, warm-up included */
-    uint64_t added_in_doubt, taken_in_doubt; /* rows of statements in doubt: maybe committed */
+    /* With a script, rows_before + added - taken = rows_after, except for rows in doubt. */
+    uint64_t added, taken; /* numbers of rows of committed statements, warm-up included */
+    /* numbers of rows of statements in doubt, which may have been committed */
+    uint64_t added_in_doubt, taken_in_doubt;
 };
 
 /* Counts a session's outcome. `connected` is not changed: it is counted when sessions connect. */
@@ -152,7 +154,7 @@ void verification_evaluate_table(struct verification *verification);
 
 enum cause_phase {
     CAUSE_THREAD,    /* the session's thread could not be created */
-    CAUSE_CONNECT,   /* the adapter's open */
+    CAUSE_CONNECT,   /* the adapter's open, for the first connect */
     CAUSE_HOST,      /* the adapter's open at one of several hosts, before another host was tried */
     CAUSE_APPEND,    /* the adapter's append_open, append_rows and append_close */
     CAUSE_BUSY,      /* an append of which nothing was stored, and which was sent again */
@@ -168,9 +170,9 @@ struct cause {
     enum cause_phase phase;
     enum status status; /* REJECTED: the session went on; otherwise it ended or reconnected */
     const char *name;   /* statement or transaction by its name, borrowed; NULL without a name */
-    struct error error; /* the first error */
+    struct error error; /* the first error of this cause */
     uint64_t count;
-    int64_t first_ns; /* monotonic */
+    int64_t first_ns; /* monotonic moment of the first error */
     int64_t last_ns;
 };
 
@@ -206,63 +208,71 @@ const struct cause *causes_most_frequent(const struct causes *causes, enum cause
  * threads. Each keeps its own mutex. */
 void causes_copy(struct causes *into, struct causes *from);
 
-extern const char *const cause_phase_names[]; /* "connect", "append", ... */
+extern const char *const cause_phase_names[]; /* names of the phases: "connect", "append", ... */
 
 /* A range of rows, first … first+rows-1, that were begun but not all acknowledged. */
 struct row_exception {
     uint64_t first;
     uint64_t rows;
-    uint64_t accepted; /* rows acknowledged; the server did not say which ones */
-    bool is_in_doubt;  /* the connection died before the answer; false: the rows were rejected */
+    /* number of acknowledged rows; the server did not say which rows these are */
+    uint64_t accepted;
+    bool is_in_doubt; /* the connection died before the answer; false: the rows were rejected */
 };
 
 /* The result of one session: a row of sessions.csv. Its rows are numbered from 0. Every row of a
- * begun batch was acknowledged, except for those in `exceptions`. */
+ * begun batch was acknowledged, except for the rows in `exceptions`. */
 struct session_summary {
-    unsigned index; /* the column n2 of syslog_table */
+    unsigned index; /* number of the session; column n2 of syslog_table */
     bool is_idle;
     enum session_outcome outcome;
     struct row_ledger rows;
     uint64_t begun; /* rows of begun batches; if a lost connection cut a batch, the rows handed to
                        the adapter */
     uint64_t batches;
-    uint64_t drops;       /* times that the connection was lost */
-    uint64_t reconnects;  /* times that the session reconnected after a loss */
-    uint64_t churns;      /* times that the session reconnected for --churn */
-    int64_t first_ack_ns; /* since the gate opened; negative = no acknowledgement */
+    uint64_t drops;       /* number of times that the connection was lost */
+    uint64_t reconnects;  /* number of times that the session reconnected after a loss */
+    uint64_t churns;      /* number of times that the session reconnected for --churn */
+    int64_t first_ack_ns; /* moment of the first acknowledgement, since the gate opened; negative =
+                             no acknowledgement */
     int64_t last_ack_ns;
-    int64_t worked_ns; /* from the gate's opening to the last answer; 0 = never worked */
-    /* The longest time without an acknowledged append: from the gate to the first, between two, or
-     * from the last to the end of a session that ended before its share was done. */
+    int64_t worked_ns; /* time from the gate's opening to the last answer; 0 = the session never
+                          worked */
+    /* The longest time without an acknowledged append: from the gate's opening to the first
+     * acknowledgement, between two acknowledgements, or from the last acknowledgement to the end of
+     * a session that ended before its share was done. */
     int64_t longest_gap_ns;
     size_t exception_count;
-    struct row_exception *exceptions; /* owned */
-    bool lacks_exceptions;            /* the list is incomplete, because memory ran out */
+    /* ranges of rows that were begun but not all acknowledged; owned */
+    struct row_exception *exceptions;
+    bool lacks_exceptions; /* the list is incomplete, because memory ran out */
 
     /* Figures of --verify rows. They are known if is_verified. */
     bool is_verified;
-    uint64_t present;                /* acknowledged rows found in the table */
-    uint64_t lost;                   /* acknowledged rows not found */
-    uint64_t unacknowledged_present; /* rows in doubt and rejected rows found in the table */
-    uint64_t duplicates;             /* further copies of rows already found */
+    uint64_t present;                /* number of acknowledged rows that were found in the table */
+    uint64_t lost;                   /* number of acknowledged rows that were not found */
+    uint64_t unacknowledged_present; /* number of rows in doubt and rejected rows that were found in
+                                        the table */
+    uint64_t duplicates;             /* number of further copies of rows that were already found */
 };
 
-extern const char *const session_outcome_names[]; /* "finished", ... */
+extern const char *const session_outcome_names[]; /* names of the outcomes: "finished", ... */
 
 /* Returns acknowledged rows per second of the session's working time; negative = the session did
  * not work. */
 double session_rows_per_s(const struct session_summary *session);
 
-/* Frees a list and what its entries own; takes NULL. */
+/* Frees a list and what its entries own. `list` may be NULL. */
 void session_list_free(struct session_summary *list, size_t count);
 
 /* How evenly the server treated the sessions: the slowest, the fastest, and the longest pause.
  * Idle sessions and sessions that never began to work are excluded. */
 struct fairness {
-    uint64_t sessions; /* sessions that worked; the other members are known if this is not 0 */
+    /* number of sessions that worked; if it is 0, the other members are unknown */
+    uint64_t sessions;
     unsigned slowest_session;
     unsigned fastest_session;
-    double slowest_rows_per_s; /* acknowledged rows, over the session's working time */
+    double slowest_rows_per_s; /* rate of the slowest session: acknowledged rows per second of its
+                                  working time */
     double fastest_rows_per_s;
     unsigned longest_gap_session;
     int64_t longest_gap_ns; /* longest time without an acknowledged append */
@@ -275,15 +285,15 @@ void fairness_compute(struct fairness *fairness, const struct session_summary *l
  * counted as acknowledged first. */
 struct row_verification {
     enum verification_state state; /* NONE: not requested; FAILED: the rows could not be read */
-    uint64_t read;                 /* rows with this run's tag */
-    uint64_t present;              /* acknowledged rows found in the table */
-    uint64_t lost;                 /* acknowledged rows not found */
-    uint64_t sessions_lost;        /* sessions with lost rows */
-    uint64_t in_doubt_present;     /* rows in doubt found in the table */
-    uint64_t rejected_present;     /* rejected rows found in the table */
-    uint64_t duplicates;           /* further copies of rows already found */
-    uint64_t foreign;              /* rows with this run's tag that this run did not send */
-    char reason[240];              /* why the state is FAILED */
+    uint64_t read;                 /* number of rows with this run's tag */
+    uint64_t present;              /* number of acknowledged rows that were found in the table */
+    uint64_t lost;                 /* number of acknowledged rows that were not found */
+    uint64_t sessions_lost;        /* number of sessions with lost rows */
+    uint64_t in_doubt_present;     /* number of rows in doubt that were found in the table */
+    uint64_t rejected_present;     /* number of rejected rows that were found in the table */
+    uint64_t duplicates;           /* number of further copies of rows that were already found */
+    uint64_t foreign; /* number of rows with this run's tag that this run did not send */
+    char reason[240]; /* reason why the state is FAILED */
 };
 
 /* The set of the rows that were found, with one bit for each row of each session. */
@@ -291,7 +301,7 @@ struct row_map;
 
 /* Creates a map for the rows that the sessions began. Returns NULL when out of memory. */
 struct row_map *row_map_create(const struct session_summary *sessions, size_t count);
-void row_map_destroy(struct row_map *map); /* takes NULL */
+void row_map_destroy(struct row_map *map); /* `map` may be NULL */
 /* Notes one row that was read. A row that was noted before is counted as a duplicate in `sessions`
  * and *verification. A row that no session has begun is counted as foreign in *verification. */
 void row_map_add(struct row_map *map, int64_t session, int64_t row,

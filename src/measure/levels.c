@@ -6,7 +6,7 @@
 
 struct level *search_add_level(struct search *search)
 {
-    /* grows by one each time: a search has few levels */
+    /* the array grows by one level each time, because a search has few levels */
     struct level *levels = realloc(search->levels, (search->count + 1) * sizeof *levels);
     if (levels == NULL) {
         return NULL;

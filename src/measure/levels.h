@@ -18,7 +18,7 @@ enum level_outcome {
     LEVEL_UNFINISHED, /* the search ended during the level */
 };
 
-/* Why a level failed: the first reason seen. */
+/* The reason why a level failed: the first reason that was seen. */
 enum level_reason {
     LEVEL_NO_REASON,
     LEVEL_NO_THREAD,     /* this machine refused a thread for a session */
@@ -28,7 +28,7 @@ enum level_reason {
     LEVEL_APPEND_FAILED, /* an append, or a read after it, was refused */
     LEVEL_NO_PROGRESS,   /* a session did not have an append acknowledged */
     LEVEL_STAYED,        /* sessions that were asked to leave did not leave */
-    LEVEL_ENDED,         /* unfinished: see search_end */
+    LEVEL_ENDED,         /* the level is unfinished: see enum search_end */
 };
 
 enum {
@@ -36,17 +36,19 @@ enum {
 };
 
 struct level {
-    unsigned sessions; /* the number of sessions that must be up */
+    unsigned sessions; /* number of sessions that must be up */
     enum level_outcome outcome;
     enum level_reason reason;
     int64_t reason_ns;  /* moment at which the reason was seen, since the start of the search */
-    int64_t start_ns;   /* when the first session joined or left, since the start of the search */
-    int64_t connect_ns; /* from start_ns until all sessions were up or had failed */
-    int64_t hold_ns;    /* the hold after that; 0 = no hold, because not all sessions were up */
-    uint64_t added;     /* sessions that connected for this level */
-    uint64_t up;        /* sessions up at the level's end, or when the level failed */
-    uint64_t stalled;   /* sessions without an acknowledged append in the hold */
-    uint64_t failed;    /* appends and reads that failed from the level's start to the hold's end */
+    int64_t start_ns;   /* moment at which the first session joined or left, since the start of the
+                           search */
+    int64_t connect_ns; /* time from start_ns until all sessions were up or had failed */
+    int64_t hold_ns;    /* duration of the hold; 0 = no hold, because not all sessions were up */
+    uint64_t added;     /* number of sessions that connected for this level */
+    uint64_t up; /* number of sessions that were up at the level's end, or when the level failed */
+    uint64_t stalled; /* number of sessions without an acknowledged append in the hold */
+    uint64_t failed; /* number of appends and reads that failed from the level's start to the hold's
+                        end */
 
     /* `requested` equals `sessions`. `connected` includes sessions that were up before the level.
      * `finished` counts the sessions that were still up at the level's end. */
@@ -56,38 +58,40 @@ struct level {
      * committed transactions. */
     bool is_scripted;
     uint64_t rows;
-    double rows_per_s;                        /* negative = unknown: no hold */
+    double rows_per_s; /* rows/s of the hold; negative = unknown, because there was no hold */
     double parts_rows_per_s[LEVEL_PARTS_MAX]; /* rate of each fifth of the hold, and of each
                                                  extension */
     unsigned part_count;
     double lowest_rows_per_s, highest_rows_per_s; /* rates of the slowest and the fastest part;
                                                      negative = unknown */
     struct recorder_latency append;
-    struct recorder_latency connect; /* connects of the added sessions */
-    struct cpu_shares cpu;           /* means of the hold */
-    int64_t server_memory_bytes;     /* highest; negative = unknown */
+    struct recorder_latency connect; /* latency of the connects of the added sessions */
+    struct cpu_shares cpu;           /* mean shares in the hold */
+    int64_t server_memory_bytes;     /* highest server memory in the hold; negative = unknown */
     int64_t client_memory_bytes;
 
-    /* What most of the time in calls went into during the hold. */
+    /* The wait on which calls spent most of their time during the hold. */
     struct level_wait {
-        bool is_known; /* --waits, and the polls saw a call */
+        bool is_known; /* the wait is known: --waits was given, and the polls saw a call */
         size_t operation;
         enum wait_class class;
         double percent; /* share of the time in calls of the operation */
-        uint64_t polls; /* in the hold */
+        uint64_t polls; /* number of polls in the hold */
     } wait;
 
-    struct causes *causes; /* owned; why a level failed; NULL = no causes, or no memory for them */
+    /* causes of a failed level; owned; NULL = no causes, or no memory for them */
+    struct causes *causes;
 
-    /* With several ranks: the memory of the machine with the least room, at the level's end. */
+    /* The memory of the machine with the least room, at the level's end; with several ranks. */
     struct level_room {
-        double times; /* how many times the level's sessions fit; infinite: unknown */
+        /* factor by which the level's sessions fit into the memory; infinite: unknown */
+        double times;
         uint64_t used_bytes, limit_bytes;
         char machine[64];
     } room;
 };
 
-/* What ended the search. */
+/* The reason why the search ended. */
 enum search_end {
     SEARCH_GOES_ON,
     SEARCH_FOUND,       /* the next number of sessions was tried and failed */
@@ -102,9 +106,9 @@ enum search_end {
     SEARCH_RANK_LOST,   /* one of several ranks was lost */
 };
 
-/* Who set the bound on sessions. */
+/* The origin of the bound on sessions. */
 enum search_bound {
-    BOUND_USER,    /* --max-sessions */
+    BOUND_USER,    /* the bound of --max-sessions */
     BOUND_CLIENT,  /* a limit of this machine, see bound_limit */
     BOUND_PROGRAM, /* the most sessions that append supports */
 };
@@ -113,13 +117,14 @@ struct result;
 
 struct search {
     size_t count;
-    struct level *levels; /* owned, in the order in which they were tried */
-    unsigned held;        /* the highest level that held; 0 = no level held */
-    unsigned failed;      /* the lowest failed level above `held`; 0 = no level failed */
-    size_t failure;       /* index of the failed level in `levels` */
+    struct level *levels; /* levels in the order in which they were tried; owned */
+    unsigned held;        /* sessions of the highest level that held; 0 = no level held */
+    unsigned failed; /* sessions of the lowest failed level above `held`; 0 = no level failed */
+    size_t failure;  /* index of the failed level in `levels` */
     enum search_end end;
     char end_note[200];     /* figures of the bound that ended the search; may be empty */
-    char figures_note[240]; /* why rows/s and latencies may not describe the server; may be empty */
+    char figures_note[240]; /* reason why rows/s and latencies may not describe the server; may be
+                               empty */
 
     unsigned bound; /* the most sessions to try */
     enum search_bound bound_by;
@@ -127,9 +132,9 @@ struct search {
     uint64_t max_rows;        /* the most rows to write; 0 = any number */
     bool is_bound_by_bytes;   /* max_rows follows from --max-bytes */
     double row_bytes;         /* mean bytes of the values of a row */
-    char removal[320];        /* how to remove rows that stay in the database; "" = no rows stay */
+    char removal[320]; /* commands that remove rows that stay in the database; "" = no rows stay */
     int64_t hold_ns;
-    int64_t p99_bound_ns; /* 0 = no bound */
+    int64_t p99_bound_ns; /* bound on the p99 of append; 0 = no bound */
     int64_t elapsed_ns;
 };
 
@@ -155,8 +160,8 @@ const struct level *search_best(const struct search *search);
 const struct level *search_knee(const struct search *search);
 
 /* Returns the level that makes the knee doubtful: among the levels that held with fewer sessions,
- * the one with the fastest part, if that part was at least as fast as the slowest part of the knee.
- * NULL when the knee is not in doubt. */
+ * the level with the fastest part, if that part was at least as fast as the slowest part of the
+ * knee. NULL when the knee is not in doubt. */
 const struct level *search_knee_rival(const struct search *search);
 
 /* Finds the lowest level whose append p99 exceeded the bound, and the highest level below it that
@@ -169,10 +174,14 @@ void search_p99(const struct search *search, const struct level **over,
  * unknown or when the memory did not grow. */
 double search_session_bytes(const struct search *search);
 
-extern const char *const level_outcome_names[]; /* "held", "failed", "unfinished" */
-extern const char *const level_reason_names[];  /* "refused", ...; "" for LEVEL_NO_REASON */
-extern const char *const search_end_names[];    /* "found", ...; "" for SEARCH_GOES_ON */
-extern const char *const search_bound_names[];  /* "user", "client", "program" */
+/* names of the outcomes: "held", "failed", "unfinished" */
+extern const char *const level_outcome_names[];
+/* names of the reasons: "refused", ...; "" for LEVEL_NO_REASON */
+extern const char *const level_reason_names[];
+/* names of the ends: "found", ...; "" for SEARCH_GOES_ON */
+extern const char *const search_end_names[];
+/* names of the bounds: "user", "client", "program" */
+extern const char *const search_bound_names[];
 
 /* Sets verdict, verdict_reason and PROBLEM_RUN of a search's result, then calls result_set_exit;
  * defined in verdict.c. The exit code is 0 when a limit was found, whichever side sets the limit,

@@ -37,8 +37,8 @@ enum limit_id {
     LIMIT_MEMORY,        /* free memory of the machine */
     LIMIT_PORTS,         /* ephemeral ports for connections to one address */
     LIMIT_SESSIONS,      /* a setting of the database: max_connections and the like */
-    LIMIT_BACKLOG,       /* findings only: connections that wait to be accepted */
-    LIMIT_GONE,          /* findings only: the server's process ended or was killed for memory */
+    LIMIT_BACKLOG,       /* only in findings: connections that wait to be accepted */
+    LIMIT_GONE,          /* only in findings: the server's process ended or was killed for memory */
     LIMIT_IDS,
 };
 
@@ -52,18 +52,18 @@ struct limit {
     enum limit_id id;
     enum limit_side side;
     enum limit_grade grade;
-    char name[64];                 /* as in manuals: "RLIMIT_NPROC", "max_connections" */
-    char where[LIMIT_WHERE_BYTES]; /* where the limit is set or read */
-    const char *unit;              /* static: "threads", "files", "bytes", ... */
-    uint64_t allowed;              /* LIMIT_NONE: no limit */
-    uint64_t used;                 /* part of `allowed` in use before the run */
-    uint64_t needed;               /* by all requested sessions, in addition to `used` */
-    uint64_t each;                 /* part of `needed` for one session */
-    uint64_t sessions;             /* how many sessions fit; LIMIT_NONE: any number */
-    bool is_estimate;              /* `needed` is an estimate, so the limit may not be hit */
-    bool is_unknown;               /* `allowed` is unknown */
-    char note[200];                /* may be empty */
-    char fix[LIMIT_FIX_BYTES];     /* command or line of a file to raise the limit; "" for PASS */
+    char name[64];                 /* name as in manuals: "RLIMIT_NPROC", "max_connections" */
+    char where[LIMIT_WHERE_BYTES]; /* place where the limit is set or read */
+    const char *unit;          /* unit of the numbers, static: "threads", "files", "bytes", ... */
+    uint64_t allowed;          /* value of the limit; LIMIT_NONE: no limit */
+    uint64_t used;             /* part of `allowed` in use before the run */
+    uint64_t needed;           /* amount that all requested sessions need, in addition to `used` */
+    uint64_t each;             /* part of `needed` for one session */
+    uint64_t sessions;         /* number of sessions that fit; LIMIT_NONE: any number */
+    bool is_estimate;          /* `needed` is an estimate, so the limit may not be hit */
+    bool is_unknown;           /* `allowed` is unknown */
+    char note[200];            /* note for the user; may be empty */
+    char fix[LIMIT_FIX_BYTES]; /* command or line of a file to raise the limit; "" for PASS */
 };
 
 struct limit_list {
@@ -76,9 +76,10 @@ struct finding {
     enum limit_id id;
     enum limit_side side;
     char name[64];
-    uint64_t sessions; /* sessions that the limit cost: not started, refused, timed out, dropped */
-    uint64_t
-        tries; /* failed tries to reconnect, including those of sessions that succeeded later */
+    uint64_t sessions; /* number of sessions that the limit cost: not started, refused, timed out or
+                          dropped */
+    uint64_t tries;    /* number of failed tries to reconnect, including tries of sessions that
+                          reconnected later */
     char evidence[300];
     char fix[LIMIT_FIX_BYTES];
 };
@@ -88,8 +89,9 @@ struct findings {
     struct finding entries[FINDINGS_MAX];
 };
 
-extern const char *const limit_side_names[];  /* "client", "server", "database" */
-extern const char *const limit_id_names[];    /* "open_files", ...: for JSON */
-extern const char *const limit_grade_names[]; /* "PASS", "WARN", "FAIL" */
+/* names of the sides: "client", "server", "database" */
+extern const char *const limit_side_names[];
+extern const char *const limit_id_names[];    /* names of the limits for JSON: "open_files", ... */
+extern const char *const limit_grade_names[]; /* names of the grades: "PASS", "WARN", "FAIL" */
 
 #endif

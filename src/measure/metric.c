@@ -11,8 +11,9 @@
 
 enum {
     CACHE_LINE_BYTES = 64,
-    FRACTION_BITS = 52, /* bits of a double's fraction */
-    DROPPED_BITS = 46,  /* a bucket has all numbers that differ only in these bits */
+    FRACTION_BITS = 52, /* number of bits in a double's fraction */
+    DROPPED_BITS = 46,  /* number of low bits that are dropped: a bucket has all numbers that differ
+                           only in these bits */
     ZERO_BUCKET = METRIC_SIDE_BUCKETS + 1,
     LAST_BUCKET = METRIC_BUCKETS - 1,
 };
@@ -33,7 +34,7 @@ static double double_of(uint64_t bits)
 
 /* The bits of positive doubles are in the order of their values. So the upper bits number the
  * buckets. A positive bucket has its highest number, but not its lowest; a negative bucket also has
- * its highest number, the one nearest to 0. */
+ * its highest number, which is the bound nearest to 0. */
 size_t metric_bucket(double value)
 {
     const uint64_t least = bits_of(METRIC_LEAST) >> DROPPED_BITS;
@@ -136,11 +137,11 @@ struct metric_store {
     const struct script *script;
     unsigned sessions;
     unsigned mask; /* number of shards, minus 1 */
-    char *owns;    /* own_bytes for each session: a struct own for each metric */
+    char *owns;    /* memory of all sessions: own_bytes for each, a struct own for each metric */
     size_t own_bytes;
-    size_t *trends; /* for each metric its number among the trends */
+    size_t *trends; /* for each metric, its number among the trends */
     size_t trend_count;
-    _Atomic uint64_t *buckets; /* ordered by trend, then shard */
+    _Atomic uint64_t *buckets; /* buckets of all trends, ordered by trend and then by shard */
 };
 
 #define GET(atomic) atomic_load_explicit(&(atomic), memory_order_relaxed)

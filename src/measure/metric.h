@@ -3,7 +3,7 @@
  *
  * Each session has its own cache lines for the sums of its values, which only this session writes.
  * The buckets of trends are shared by many sessions, in a few shards, as in the recorder. The sums
- * are read after the sessions have ended, and can be added to those of other ranks.
+ * are read after the sessions have ended, and can be added to the sums of other ranks.
  *
  * A trend is a histogram over numbers of any sign. Every power of two is divided into 64 buckets of
  * equal width, so a percentile, given as the highest value of its bucket, is at most 1/64 of its
@@ -25,8 +25,10 @@
 #define METRIC_MOST 0x1p50
 
 enum {
-    METRIC_SIDE_BUCKETS = 80 * 64, /* 64 for each power of two from METRIC_LEAST to METRIC_MOST */
-    /* negative numbers beyond METRIC_MOST and within it, 0, positive numbers within and beyond */
+    METRIC_SIDE_BUCKETS = 80 * 64, /* number of buckets on one side: 64 for each power of two from
+                                      METRIC_LEAST to METRIC_MOST */
+    /* in this order: negative numbers beyond METRIC_MOST, other negative numbers, 0, positive
+     * numbers up to METRIC_MOST, and positive numbers beyond it */
     METRIC_BUCKETS = 2 * METRIC_SIDE_BUCKETS + 4,
 };
 
@@ -37,8 +39,8 @@ double metric_bucket_high(size_t bucket);
 
 /* The values of one metric. Without a value `count` is 0, and only `sum` has a meaning. */
 struct metric_sum {
-    const struct script_metric *metric; /* borrowed from the script */
-    uint64_t count;                     /* values */
+    const struct script_metric *metric; /* the metric's declaration; borrowed from the script */
+    uint64_t count;                     /* number of values */
     double sum, min, max;
     double last;       /* the latest value, for a gauge */
     int64_t last_ns;   /* moment of the latest value, since the gate opened */

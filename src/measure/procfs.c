@@ -76,7 +76,8 @@ static bool equals(struct text word, const char *expected)
     return remaining(word) == length && memcmp(word.at, expected, length) == 0;
 }
 
-/* Parses the whole of `word`. Returns false if it has other characters or is too large. */
+/* Parses the whole of `word`. Returns false if the word has other characters than digits of the
+ * base, or if the number is too large. */
 static bool to_number(struct text word, unsigned base, uint64_t *value)
 {
     static const char digits[] = "0123456789abcdef";
@@ -95,7 +96,7 @@ static bool to_number(struct text word, unsigned base, uint64_t *value)
 
 /* Takes words by a form, one letter per word, and appends their numbers to `values`:
  *   .  any word               d  a decimal number         x  a hexadecimal number
- *   t  a decimal number, negative ones as 0               k  "N kB", in bytes
+ *   t  a decimal number; a negative number is 0           k  "N kB", in bytes
  *   l  a decimal number, or a word for no limit = UINT64_MAX
  *   :  two hexadecimal numbers "A:B", of A the last 8 digits */
 static bool take(struct text *line, const char *form, uint64_t *values)
@@ -137,7 +138,7 @@ static bool take_first_line(const char *text, size_t length, const char *form, u
 
 /* A number that is found by the beginning of its line. */
 struct value {
-    const char *key; /* with its colon, if it has one */
+    const char *key; /* key with its colon, if it has a colon */
     const char *form;
     size_t offset; /* offset of the uint64_t to fill, or of the first if the form yields several */
 };
@@ -171,7 +172,8 @@ static unsigned find_values(const char *text, size_t length, const struct value 
 
 bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out)
 {
-    /* user nice system idle iowait irq softirq steal; older kernels lack the last of these */
+    /* the fields are user nice system idle iowait irq softirq steal; older kernels lack the last
+     * fields */
     enum {
         FIELDS_MIN = 4,
         IDLE = 3,
@@ -257,7 +259,7 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
 
 bool procfs_parse_rollup(const char *text, size_t length, struct procfs_rollup *out)
 {
-    /* older kernels, and kernels built without huge pages, have only the first */
+    /* older kernels, and kernels built without huge pages, have only the first of these values */
     static const struct value values[] = {
         {"Pss:", "k", offsetof(struct procfs_rollup, pss_bytes)},
         {"Pss_Anon:", "k", offsetof(struct procfs_rollup, pss_anon_bytes)},
@@ -312,7 +314,7 @@ bool procfs_parse_rlimits(const char *text, size_t length, struct procfs_rlimits
 
 bool procfs_parse_uid_map(const char *text, size_t length, bool *is_initial)
 {
-    uint64_t values[3] = {0}; /* first uid inside, first uid outside, how many */
+    uint64_t values[3] = {0}; /* first uid inside, first uid outside, number of uids */
     const bool is_valid = take_first_line(text, length, "ddd", values);
     *is_initial = values[0] == 0 && values[1] == 0 && values[2] == UINT32_MAX;
     return is_valid;
@@ -557,7 +559,7 @@ bool procfs_parse_unix_listeners(const char *text, size_t length, const char *pa
     bool is_valid = skip_heading(&rest, "Num");
     while (is_valid && take_line(&rest, &line)) {
         uint64_t fields[FIELDS] = {0};
-        /* number, references, protocol, flags, type, state, inode, path */
+        /* the fields are number, references, protocol, flags, type, state, inode, path */
         is_valid = take(&line, "...x..d", fields);
         if (is_valid && (fields[FLAGS] & ACCEPTS) != 0 && take_word(&line, &word) &&
             is_unix_path((struct text){.at = word.at, .end = line.end}, path, port) &&
@@ -621,7 +623,7 @@ bool procfs_parse_sockets(const char *text, size_t length,
                           uint64_t *waiting)
 {
     enum {
-        YOUNG_TICKS = 5900 /* the timer after the first of the 60 s of TIME_WAIT */
+        YOUNG_TICKS = 5900 /* ticks left of the 60 s of TIME_WAIT after its first second */
     };
     struct text rest = text_of(text, length);
     uint64_t row[SOCKET_FIELDS];
@@ -666,7 +668,7 @@ bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes)
     };
     uint64_t found[2] = {0};
     const unsigned bits = find_values(text, length, values, 2, found);
-    /* version 1 has both figures, and the plain one excludes the cgroups below */
+    /* version 1 has both figures, and the figure inactive_file excludes the cgroups below */
     *bytes = (bits & 2U) != 0 ? found[1] : found[0];
     return bits != 0;
 }
@@ -1035,7 +1037,7 @@ bool cgroup_walk(int folder, bool (*add)(void *context, pid_t pid), void *contex
         if (end == at || *end != '\n') {
             break;
         }
-        /* 0 stands for a process of a namespace that is not visible here */
+        /* the number 0 stands for a process of a namespace that is not visible here */
         is_done = pid <= 0 || add(context, (pid_t)pid);
     }
     buffer_fini(&text);
@@ -1051,7 +1053,7 @@ bool cgroup_walk(int folder, bool (*add)(void *context, pid_t pid), void *contex
         const int below =
             openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (below < 0) {
-            is_done = errno == ENOENT; /* removed meanwhile */
+            is_done = errno == ENOENT; /* the folder was removed meanwhile */
             continue;
         }
         is_done = cgroup_walk(below, add, context);
@@ -1101,7 +1103,7 @@ static int read_numbers(const char *folder, const char *name, double values[2])
 static double read_quota(const char *folder)
 {
     double quota[2] = {0, 0}, period[2] = {0, 0};
-    if (read_numbers(folder, "cpu.max", quota) == 2) { /* else "max 100000" */
+    if (read_numbers(folder, "cpu.max", quota) == 2) { /* without a quota: "max 100000" */
         period[0] = quota[1];
     } else if (read_numbers(folder, "cpu.cfs_quota_us", quota) != 1 ||
                read_numbers(folder, "cpu.cfs_period_us", period) != 1) {

@@ -27,10 +27,13 @@ enum {
 /* /proc/stat: time of all CPUs since boot. The text may end after the lines of the CPUs, which come
  * first. */
 struct procfs_cpu {
-    uint64_t busy_ticks;   /* neither idle nor waiting for I/O; steal counts as busy */
-    uint64_t iowait_ticks; /* idle while a thread that ran on the CPU waits for I/O */
-    uint64_t total_ticks;  /* guests are part of user time already, and not added again */
-    unsigned cpus;         /* CPUs that are online */
+    uint64_t busy_ticks;   /* clock ticks of CPUs that were neither idle nor waiting for I/O; steal
+                              counts as busy */
+    uint64_t iowait_ticks; /* clock ticks of idle CPUs while a thread that ran on the CPU waits for
+                              I/O */
+    uint64_t total_ticks;  /* all clock ticks; guests are part of user time already, and not added
+                              again */
+    unsigned cpus;         /* number of CPUs that are online */
 };
 bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out);
 
@@ -38,12 +41,13 @@ bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out);
 struct procfs_process {
     pid_t pid;
     pid_t parent;
-    char name[PROCFS_NAME_BYTES]; /* cut if longer */
-    bool has_ended;               /* a zombie, or being ended by the kernel */
+    char name[PROCFS_NAME_BYTES]; /* name of the program, cut if longer */
+    bool has_ended;               /* the process is a zombie, or the kernel is ending it */
     unsigned threads;
-    int64_t own_ns;       /* user + system, of all threads; in whole clock ticks */
-    int64_t reaped_ns;    /* user + system of reaped children; in whole clock ticks */
-    uint64_t start_ticks; /* since boot; identifies a process together with the pid */
+    int64_t own_ns;       /* CPU time, user + system, of all threads, in whole clock ticks */
+    int64_t reaped_ns;    /* CPU time, user + system, of reaped children, in whole clock ticks */
+    uint64_t start_ticks; /* start of the process since boot; identifies the process together with
+                             the pid */
 };
 bool procfs_parse_process(const char *text, size_t length, struct procfs_process *out);
 
@@ -51,7 +55,7 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
 struct procfs_rollup {
     uint64_t pss_bytes;
     uint64_t pss_anon_bytes; /* part of pss_bytes: anonymous memory */
-    bool has_pss_anon;       /* false on kernels before 5.3 */
+    bool has_pss_anon;       /* the kernel reports pss_anon_bytes; false on kernels before 5.3 */
     uint64_t private_huge_bytes;
     uint64_t shared_huge_bytes;
 };
@@ -64,10 +68,10 @@ struct procfs_statm {
 };
 bool procfs_parse_statm(const char *text, size_t length, struct procfs_statm *out);
 
-/* /proc/PID/schedstat or /proc/PID/task/TID/schedstat: of one thread. */
+/* /proc/PID/schedstat or /proc/PID/task/TID/schedstat: the times of one thread. */
 struct procfs_schedstat {
     uint64_t on_cpu_ns;
-    uint64_t run_queue_ns; /* runnable, but waiting for a CPU */
+    uint64_t run_queue_ns; /* time for which the thread was runnable but waited for a CPU */
 };
 bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_schedstat *out);
 
@@ -75,8 +79,9 @@ bool procfs_parse_schedstat(const char *text, size_t length, struct procfs_sched
 struct procfs_status {
     uint64_t uid; /* the real user, whose tasks RLIMIT_NPROC counts */
     uint64_t threads;
-    uint64_t capabilities; /* effective, one bit each */
-    uint64_t size_bytes;   /* address space; 0 for a kernel thread, like the next two members */
+    uint64_t capabilities; /* effective capabilities, one bit each */
+    uint64_t size_bytes;   /* size of the address space; 0 for a kernel thread, as are the next two
+                              members */
     uint64_t resident_bytes;
     uint64_t peak_bytes; /* the highest resident_bytes so far */
 };
@@ -112,12 +117,14 @@ bool procfs_parse_number(const char *text, size_t length, uint64_t *value);
 /* /proc/PID/io: reads and writes of a process, of its threads that have ended, and of its reaped
  * children. */
 enum procfs_io_count {
-    PROCFS_IO_READ_BYTES, /* by read() and the like, from files, page cache, pipes and sockets */
+    PROCFS_IO_READ_BYTES, /* bytes read by read() and similar calls, from files, page cache, pipes
+                             and sockets */
     PROCFS_IO_WRITTEN_BYTES,
-    PROCFS_IO_READS, /* system calls that read */
+    PROCFS_IO_READS, /* number of system calls that read */
     PROCFS_IO_WRITES,
-    PROCFS_IO_STORAGE_READ_BYTES,    /* fetched from storage */
-    PROCFS_IO_STORAGE_WRITTEN_BYTES, /* caused to be written to storage; see io.h */
+    PROCFS_IO_STORAGE_READ_BYTES,    /* bytes fetched from storage */
+    PROCFS_IO_STORAGE_WRITTEN_BYTES, /* bytes that the process caused to be written to storage; see
+                                        io.h */
     PROCFS_IO_COUNTS,
 };
 struct procfs_io {
@@ -128,13 +135,13 @@ bool procfs_parse_io(const char *text, size_t length, struct procfs_io *out);
 /* /proc/diskstats: the line of one device, since boot. Older kernels do not count flushes. */
 struct procfs_disk {
     uint64_t reads;
-    uint64_t read_sectors; /* of 512 bytes, whatever the device uses */
-    uint64_t read_ms;      /* added up over the requests */
+    uint64_t read_sectors; /* sectors of 512 bytes, whatever the device uses */
+    uint64_t read_ms;      /* durations of the reads, added up */
     uint64_t writes;
     uint64_t written_sectors;
     uint64_t write_ms;
-    uint64_t busy_ms;   /* with at least one request in flight */
-    uint64_t queued_ms; /* added up over the requests in flight */
+    uint64_t busy_ms;   /* time with at least one request in flight */
+    uint64_t queued_ms; /* time in flight, added up over the requests */
     uint64_t flushes;
     uint64_t flush_ms;
     bool has_flushes;
@@ -200,7 +207,7 @@ bool procfs_parse_reserved(const char *text, size_t length, struct procfs_ports 
  * new connection. */
 struct procfs_destination {
     uint16_t port;
-    uint32_t address;    /* IPv4, as in /proc/net/tcp; 0 = any address */
+    uint32_t address;    /* IPv4 address, as in /proc/net/tcp; 0 = any address */
     bool is_wait_reused; /* a connection in TIME_WAIT blocks its port for the first second only */
 };
 
@@ -222,7 +229,7 @@ bool procfs_parse_cgroup(const char *text, size_t length, const char *controller
                          char path[PROCFS_PATH_BYTES]);
 
 /* /proc/PID/mountinfo: finds the mount of a cgroup hierarchy, the first of several; `controller` as
- * above. `root` is the cgroup that is visible at `point`. */
+ * in procfs_parse_cgroup. `root` is the cgroup that is visible at `point`. */
 struct procfs_mount {
     char root[PROCFS_PATH_BYTES];
     char point[PROCFS_PATH_BYTES];
@@ -281,8 +288,8 @@ struct cgroup_folder {
                        our container; the folder is then the mount point */
 };
 
-/* Sets the folder to the one that the user named; a relative path starts at /sys/fs/cgroup. Returns
- * false with errno if the path is too long. */
+/* Sets the folder to the folder `name`, which the user gave; a relative path starts at
+ * /sys/fs/cgroup. Returns false with errno if the path is too long. */
 bool cgroup_name(const char *name, struct cgroup_folder *folder);
 
 /* Finds the folder of a process's cgroup by the mounts that `viewer` sees. `controller` names a
@@ -300,8 +307,8 @@ bool cgroup_read_number(const struct cgroup_folder *folder, const char *file, ui
  * if unknown. */
 uint64_t cgroup_read_cache(const struct cgroup_folder *folder);
 
-/* Opens the folder that the user named, for the next three functions. Returns a negative value with
- * errno on failure. */
+/* Opens the folder that the user named, for cgroup_walk, cgroup_memory and cgroup_cpu_ns. Returns a
+ * negative value with errno on failure. */
 int cgroup_open(const char *name);
 
 /* Calls `add` for every process of the cgroup and of the cgroups below it. Returns false if they

@@ -114,10 +114,12 @@ struct own_operation {
 /* The counts and the state of one session. Only this session writes them, so adding does not need a
  * locked instruction. */
 struct own {
-    alignas(CACHE_LINE_BYTES) _Atomic int64_t working_ns; /* when the work began; 0 = not working */
-    _Atomic int64_t progress_ns;                          /* latest acknowledged append */
-    _Atomic uint64_t server_session;                      /* as in struct recorder_call */
-    _Atomic unsigned call; /* operation of the call under way, plus 1; 0: no call */
+    /* moment at which the work began; 0 = not working */
+    alignas(CACHE_LINE_BYTES) _Atomic int64_t working_ns;
+    _Atomic int64_t progress_ns; /* moment of the latest acknowledged append */
+    /* the server's number for the session; 0: unknown or not connected */
+    _Atomic uint64_t server_session;
+    _Atomic unsigned call; /* number of the operation of the call under way, plus 1; 0: no call */
     _Atomic unsigned host;
     /* counters of each host, then of the warm-up; after them a struct own_operation for each
      * operation, then the counts of the script's operations */
@@ -128,8 +130,8 @@ struct recorder {
     unsigned mask; /* number of shards of a host, minus 1 */
     unsigned sessions;
     size_t operations;
-    size_t hosts;         /* 1 or more */
-    struct shard *shards; /* ordered by host, then shard, then operation */
+    size_t hosts;         /* number of hosts, 1 or more */
+    struct shard *shards; /* shards, ordered by host, then shard, then operation */
     void *shards_allocation;
     char *owns;
     void *owns_allocation;

@@ -4,8 +4,8 @@
  * Each session has its own cache lines, written by this session only: counters, counts, sums and
  * its last progress. The buckets of the histograms are shared by many sessions, in a few shards: a
  * histogram for each of 14,000 sessions would take hundreds of MiB. Any thread may take a snapshot
- * at any time. Snapshots are cumulative; an interval is the difference of two. A snapshot taken
- * during the run may have only some of the counters of a batch; after the sessions are joined
+ * at any time. Snapshots are cumulative; an interval is the difference of two snapshots. A snapshot
+ * taken during the run may have only some of the counters of a batch; after the sessions are joined
  * snapshots are exact.
  */
 #ifndef MEASURE_RECORDER_H
@@ -33,10 +33,11 @@ enum {
 
 struct histogram {
     uint64_t counts[HISTOGRAM_BUCKETS];
-    uint64_t overflow; /* values of HISTOGRAM_LIMIT_NS and more */
-    uint64_t total;    /* all values, overflow included */
-    uint64_t sum_ns;   /* stops at UINT64_MAX, 584 years: waits of many unsent batches add up */
-    int64_t max_ns;    /* exact; 0 when empty */
+    uint64_t overflow; /* number of values of HISTOGRAM_LIMIT_NS and more */
+    uint64_t total;    /* number of all values, including `overflow` */
+    uint64_t sum_ns;   /* sum of the values; stops at UINT64_MAX, 584 years: waits of many unsent
+                          batches add up */
+    int64_t max_ns;    /* the exact maximum; 0 when the histogram is empty */
 };
 
 /* Returns the bucket of a value. A negative `ns` counts as 0; `ns` must be below
@@ -69,16 +70,17 @@ double histogram_mean_ns(const struct histogram *histogram);
 
 /* The cumulative state of all sessions at one moment. */
 struct recorder_snapshot {
-    int64_t taken_ns; /* monotonic */
+    int64_t taken_ns; /* monotonic moment of the snapshot */
     uint64_t counters[RECORDER_COUNTERS];
-    uint64_t warm_up[RECORDER_COUNTERS];  /* counts in the warm-up, which is excluded from all
-                                             figures */
-    size_t operations;                    /* operations with a histogram */
-    struct histogram *histograms;         /* owned, by number of the operation; 19 KiB each */
-    uint64_t (*counts)[OPERATION_COUNTS]; /* owned, by number of the operation; 0 if it is not
-                                             scripted */
-    size_t hosts;                         /* 0 with one host */
-    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* owned; `counters` by host */
+    uint64_t warm_up[RECORDER_COUNTERS]; /* counts in the warm-up, which is excluded from all
+                                            figures */
+    size_t operations;                   /* number of operations with a histogram */
+    /* histograms, indexed by number of the operation; 19 KiB each; owned */
+    struct histogram *histograms;
+    uint64_t (*counts)[OPERATION_COUNTS]; /* counts of each operation, 0 for operations that are not
+                                             scripted; owned */
+    size_t hosts;                         /* number of hosts; 0 with one host */
+    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* `counters` by host; owned */
 };
 
 /* Makes an empty snapshot. Returns false when out of memory. fini also takes a zeroed snapshot. */
@@ -109,7 +111,6 @@ struct recorder_latency recorder_latency_between(const struct recorder_snapshot 
                                                  const struct recorder_snapshot *later,
                                                  size_t operation);
 
-/* Returns the latency of a histogram. */
 struct recorder_latency histogram_latency(const struct histogram *histogram);
 
 struct recorder;
@@ -156,7 +157,8 @@ void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t
 #define RECORDER_NO_CALL SIZE_MAX
 struct recorder_call {
     uint64_t server_session; /* the server's number for the session; 0: unknown or not connected */
-    size_t operation;        /* RECORDER_NO_CALL: the session does not wait for the server */
+    size_t operation; /* number of the operation of the call; RECORDER_NO_CALL: the session does not
+                         wait for the server */
 };
 
 /* Note the operation of the call that begins, or RECORDER_NO_CALL at its end; and the server's
@@ -184,36 +186,40 @@ void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot 
 /* One row of intervals.csv: one second of the run; the last interval ends with the run. Or one row
  * of stages.csv: a stage of the run. */
 struct interval {
-    int64_t start_ns; /* since the start of the run */
+    int64_t start_ns; /* moment since the start of the run */
     int64_t end_ns;
-    uint64_t sessions_alive;            /* connected at end_ns */
-    uint64_t rows_held;                 /* as in struct sample */
-    uint64_t sessions_working;          /* sessions at work at end_ns */
-    uint64_t sessions_without_progress; /* sessions that worked for the whole interval without an
-                                           acknowledged append, and are not in a read */
-    uint64_t sessions_reading; /* like sessions_without_progress, but in a read at end_ns */
-    bool is_stage;             /* a stage of the run (--stage, --rate-stage), and not a second */
-    unsigned stage;            /* number of the stage, or of the stage at end_ns; 0 = no stage */
-    uint64_t target;           /* the sessions or the rate at the end of the stage */
+    uint64_t sessions_alive; /* number of sessions that are connected at end_ns */
+    uint64_t rows_held; /* number of rows from before the run plus acknowledged rows, at end_ns */
+    uint64_t sessions_working;          /* number of sessions at work at end_ns */
+    uint64_t sessions_without_progress; /* number of sessions that worked for the whole interval
+                                           without an acknowledged append, and are not in a read */
+    uint64_t sessions_reading; /* number of sessions as in sessions_without_progress, but in a read
+                                  at end_ns */
+    /* the interval is a stage of the run (--stage, --rate-stage), and not a second */
+    bool is_stage;
+    unsigned stage;  /* number of the stage, or of the stage at end_ns; 0 = no stage */
+    uint64_t target; /* number of sessions, or the rate, at the end of the stage */
     uint64_t counters[RECORDER_COUNTERS];
-    struct recorder_latency latencies[OPERATIONS_MAX]; /* by number of the operation */
+    struct recorder_latency latencies[OPERATIONS_MAX]; /* latencies of the interval, indexed by
+                                                          number of the operation */
     const struct recorder_snapshot *from, *to; /* states at start_ns and end_ns; borrowed until the
                                                   next interval */
-    size_t hosts;                              /* 0 with one host */
+    size_t hosts;                              /* number of hosts; 0 with one host */
     const uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* `counters` by host; borrowed */
 };
 
 /* Takes intervals: the differences of consecutive snapshots. Used by one thread. The first interval
  * begins with the run and an empty state, so all intervals add up to the last snapshot. */
 struct intervals {
-    struct recorder *recorder; /* borrowed */
+    struct recorder *recorder; /* recorder that is read; borrowed */
     int64_t run_start_ns;
-    struct recorder_snapshot snapshots[2];         /* owned */
+    struct recorder_snapshot snapshots[2];         /* the two latest snapshots; owned */
     unsigned later;                                /* index of the snapshot to take next */
-    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* owned; of the interval; NULL with one host */
+    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* counters of the interval by host; owned; NULL
+                                                      with one host */
 };
 
-/* Returns false when out of memory. */
+/* Begins to take intervals from a recorder. Returns false when out of memory. */
 bool intervals_init(struct intervals *intervals, struct recorder *recorder, int64_t run_start_ns);
 void intervals_fini(struct intervals *intervals);
 

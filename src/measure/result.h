@@ -18,7 +18,7 @@
 
 enum {
     EVENT_TEXT_BYTES = 200,
-    EVENTS_MAX = 1000, /* more would fill a chart with lines */
+    EVENTS_MAX = 1000, /* most events; more events would fill a chart with lines */
     EXPECTATIONS_MAX = 32,
     PROBLEM_BYTES = 900,
     RESULT_LOST_BYTES = 64,
@@ -28,9 +28,10 @@ enum {
 /* An event during or around a run that the user reports: a node was added, a rebalance began. Read
  * from events.csv, written into run.json, drawn as a line in the charts over time. */
 struct event {
-    int64_t at_ns; /* since the start of the run, as in intervals.csv; not negative; may be after
-                      the end of the run */
-    char text[EVENT_TEXT_BYTES]; /* as the user wrote it: any bytes except line breaks; may be "" */
+    int64_t at_ns; /* moment since the start of the run, as in intervals.csv; not negative; may be
+                      after the end of the run */
+    char text[EVENT_TEXT_BYTES]; /* the text as the user wrote it: any bytes except line breaks; may
+                                    be "" */
 };
 
 enum {
@@ -40,19 +41,19 @@ enum {
 
 /* A change of the run by hand (load/control.h). */
 struct change {
-    int64_t at_ns;                 /* since the start of the run */
-    const char *what;              /* "mark", "rate", "sessions", "pause", "resume", "stop" */
-    char from[CHANGE_VALUE_BYTES]; /* "" if the change has no value */
+    int64_t at_ns;    /* moment of the change, since the start of the run */
+    const char *what; /* kind of change: "mark", "rate", "sessions", "pause", "resume", "stop" */
+    char from[CHANGE_VALUE_BYTES]; /* value before the change; "" if the change has no value */
     char to[CHANGE_VALUE_BYTES];
     char text[CHANGE_TEXT_BYTES]; /* the text of the event */
-    char by[16];                  /* "page", "append control" */
+    char by[16];                  /* origin of the change: "page", "append control" */
 };
 
 /* A list of events. An empty list is all zeros. */
 struct event_list {
-    struct event *entries; /* owned; sorted by time */
+    struct event *entries; /* events, sorted by time; owned */
     size_t count;
-    unsigned bad_lines; /* lines left out: not an event, or beyond EVENTS_MAX */
+    unsigned bad_lines; /* number of lines that were left out: not an event, or beyond EVENTS_MAX */
     char note[200];     /* the first bad line and what is wrong with it; "" without bad lines */
 };
 
@@ -69,16 +70,16 @@ struct expectation {
     struct bound bound;
     unsigned stage;              /* number of the stage that the bound is about; 0: the whole run */
     struct figure_choice choice; /* columns of summary.csv, or of stages.csv */
-    double limit;                /* the bound's number, in the unit of these columns */
-    size_t chosen; /* the column with a known value at the end; 0 if no value is known */
-    bool is_known; /* also false before the run has ended */
+    double limit;                /* the number of the bound, in the unit of the columns */
+    size_t chosen; /* index of the column with a known value at the end; 0 if no value is known */
+    bool is_known; /* the value is known; false before the run has ended */
     double value;
-    bool is_met; /* false when the value is unknown */
+    bool is_met; /* the value meets the bound; false when the value is unknown */
 };
 
 struct expectations {
-    const struct ramp *stages;   /* stages of the run; borrowed; NULL if it has none */
-    const struct script *script; /* borrowed; NULL without a script */
+    const struct ramp *stages;   /* stages of the run; borrowed; NULL if the run has no stages */
+    const struct script *script; /* script of the run; borrowed; NULL without a script */
     size_t count;
     struct expectation entries[EXPECTATIONS_MAX];
 };
@@ -132,28 +133,28 @@ struct table_count {
     uint64_t before, after;
 };
 
-/* The result of one host. */
 struct host_result {
-    char name[280];                  /* host:port; "" with one host */
+    char name[280];                  /* the host as host:port; "" with one host */
     int64_t elapsed_ns, measured_ns; /* elapsed and measured time of the run */
     const uint64_t *counters;        /* this host's counters, in result.totals */
     struct recorder_latency latencies[OPERATIONS];
-    struct table_count *tables;              /* by number; owned */
-    bool is_counted;                         /* all tables were counted before and after the run */
-    char reason[240];                        /* why is_counted is false */
-    struct server_settings settings;         /* before the run */
-    struct server_settings settings_changed; /* settings that changed during the run, with their
-                                                values after it; "": no longer set */
+    struct table_count *tables; /* counts of the tables, indexed by number of the table; owned */
+    bool is_counted;            /* all tables were counted before and after the run */
+    char reason[240];           /* reason why is_counted is false */
+    struct server_settings settings; /* settings that the server reported before the run */
+    /* settings that changed during the run, with their values after the run; "": the setting is no
+     * longer reported */
+    struct server_settings settings_changed;
 };
 
-/* What became of a claim about the tables that the script declares. */
+/* The result of checking a claim about the tables that the script declares. */
 struct invariant_result {
-    const char *claim;             /* borrowed from the script */
+    const char *claim;             /* text of the claim; borrowed from the script */
     enum verification_state state; /* NONE: the database keeps no rows; FAILED: not checked */
-    uint64_t rows;                 /* rows that break the claim; with several hosts: rows of the
-                                      first host at which it is broken */
-    char first[160];               /* the values of the first of these rows: "1, 300.00" */
-    char reason[240];              /* why the state is VERIFICATION_FAILED */
+    uint64_t rows; /* number of rows that break the claim; with several hosts, at the first host at
+                      which it is broken */
+    char first[160];  /* the values of the first row that breaks the claim: "1, 300.00" */
+    char reason[240]; /* reason why the state is VERIFICATION_FAILED */
 };
 
 /*
@@ -167,16 +168,19 @@ struct invariant_result {
     X(struct session_ledger, sessions, SUM) \
     X(struct row_ledger, rows, SUM) \
     X(struct batch_ledger, batches, SUM) /* all 0 without a rate */ \
-    X(int64_t, elapsed_ns, MAX)          /* first thread started -> last session ended */ \
-    X(int64_t, connect_ns, MAX)          /* first thread started -> gate opened */ \
-    X(int64_t, append_ns, MAX)           /* gate opened -> last session had its last answer */ \
-    X(int64_t, measured_ns, MAX)         /* end of the warm-up -> last answer; without a warm-up */ \
-                                         /* append_ns */ \
-    X(uint64_t, sessions_cut, SUM)       /* sessions whose connection append cut, because */ \
-                                         /* they did not end in time after a stop */ \
-    X(int64_t, last_due_ns, MAX)         /* with random arrivals: gate opened -> the latest work */ \
-                                         /* that was due; else 0 */ \
-    X(uint64_t, worst_lag_rows, MAX)     /* most of a session's rows missing in its count(*) */ \
+    /* time from the first thread's start to the last session's end */ \
+    X(int64_t, elapsed_ns, MAX) \
+    /* time from the first thread's start to the gate's opening */ \
+    X(int64_t, connect_ns, MAX) \
+    /* time from the gate's opening to the last answer */ \
+    X(int64_t, append_ns, MAX) \
+    /* time from the gate's opening, or the warm-up's end, to the last answer */ \
+    X(int64_t, measured_ns, MAX) \
+    X(uint64_t, sessions_cut, SUM) /* sessions whose connection append cut after a stop */ \
+    /* time from the gate's opening to the last due arrival; 0 without random arrivals */ \
+    X(int64_t, last_due_ns, MAX) \
+    /* most of a session's rows missing in its count(*) */ \
+    X(uint64_t, worst_lag_rows, MAX) \
     X(enum stop_reason, stop_reason, REASON)
 /* clang-format on */
 #define RESULT_AS_MEMBER(type, name, rule) type name;
@@ -184,96 +188,113 @@ struct invariant_result {
 /* The result of one rank: a row of ranks.csv. */
 struct rank_result {
     char machine[64];
-    bool is_known; /* false: the rank was lost, its counts are as last reported */
+    bool is_known; /* false: the rank was lost, and its counts are its last report */
     RESULT_PARTS(RESULT_AS_MEMBER)
     uint64_t counters[RECORDER_COUNTERS],
-        warm_up[RECORDER_COUNTERS]; /* sums over the rank's sessions */
-    int64_t start_mono_ns;          /* on the rank's own clock */
-    int64_t gate_late_ns;           /* from the agreed moment until the rank's gate opened */
-    int64_t clock_offset_ns;        /* the rank's clock against the clock of rank 0, at the end */
-    int64_t clock_error_ns;         /* the largest error of clock_offset_ns */
-    int64_t clock_drift_ns;         /* change of clock_offset_ns since the start */
-    int64_t clock_drift_error_ns;   /* the largest error of clock_drift_ns */
-    unsigned hosts_here;            /* servers whose processes the rank measured on its machine */
+        warm_up[RECORDER_COUNTERS]; /* sums of the counters over the rank's sessions, of the whole
+                                       run and of the warm-up */
+    int64_t start_mono_ns;          /* monotonic start of the run, on the rank's own clock */
+    int64_t gate_late_ns;           /* time from the agreed moment until the rank's gate opened */
+    int64_t clock_offset_ns; /* difference of the rank's clock from rank 0's clock, at the end */
+    int64_t clock_error_ns;  /* the largest error of clock_offset_ns */
+    int64_t clock_drift_ns;  /* change of clock_offset_ns since the start */
+    int64_t clock_drift_error_ns; /* the largest error of clock_drift_ns */
+    unsigned hosts_here; /* number of servers whose processes the rank measured on its machine */
     struct resource_summary resources;
-    struct trace_sum *trace; /* owned; times are on rank 0's clock; NULL if nothing was traced */
+    struct trace_sum *trace; /* the I/O trace of the rank, with times on rank 0's clock; owned; NULL
+                                if nothing was traced */
     enum verdict verdict;    /* verdict on the rank's own sessions and machine */
     char verdict_reason[240];
 };
 
 struct result {
-    int64_t started_wall_ns; /* since 1970 UTC */
-    int64_t start_mono_ns;   /* monotonic; the times of causes count from here */
+    int64_t started_wall_ns; /* start of the run, since 1970-01-01 UTC */
+    /* monotonic start of the run; the times of causes count from this moment */
+    int64_t start_mono_ns;
     RESULT_PARTS(RESULT_AS_MEMBER)
-    int64_t disconnect_ns;        /* last session had its last answer -> last session ended */
-    double throughput_rows_per_s; /* acknowledged / elapsed */
+    int64_t disconnect_ns;        /* time from the last answer to the end of the last session */
+    double throughput_rows_per_s; /* acknowledged rows / elapsed time */
     double rate_achieved_percent; /* share of --rate that was reached; -1 = no rate, or the run was
                                      too short */
 
     struct verification verification;
     struct row_verification row_verification;
-    size_t dataset_count; /* tables of the script; with a script `verification` is unused */
-    struct verification *datasets; /* by number, owned. The fleet fills the rows added and taken,
-                                      verify_result the rest */
-    size_t invariant_count;        /* as many as the script declares; 0 before verify_result */
-    bool lacks_invariants;         /* append was out of memory, so the claims were not checked */
-    struct invariant_result *invariants; /* by number, owned */
-    size_t metric_count;                 /* as many as the script declares; 0 in a search */
-    struct metric_sum *metrics;          /* by number, owned */
-    size_t rank_count;                   /* 0 without ranks */
-    struct rank_result *ranks;           /* by number, owned */
-    unsigned resource_rank;              /* the rank that `resources` describes */
-    int64_t gate_late_ns;                /* as in struct rank_result, of this process */
-    uint64_t sessions_left;  /* sessions whose threads still run the script and need the plan */
-    uint64_t sessions_ended; /* cut sessions that still worked at the server and were ended there */
+    /* number of tables of the script; with a script `verification` is unused */
+    size_t dataset_count;
+    /* results for the datasets, indexed by number of the dataset; owned. The fleet fills the rows
+     * added and taken, and verify_result fills the rest */
+    struct verification *datasets;
+    size_t invariant_count; /* number of claims, as many as the script declares; 0 before
+                               verify_result */
+    bool lacks_invariants;  /* append was out of memory, so the claims were not checked */
+    /* results for the claims, indexed by number of the claim; owned */
+    struct invariant_result *invariants;
+    size_t metric_count; /* number of metrics, as many as the script declares; 0 in a search */
+    struct metric_sum *metrics; /* sums of the metrics, indexed by number of the metric; owned */
+    size_t rank_count;          /* number of ranks; 0 without ranks */
+    struct rank_result *ranks;  /* results of the ranks, indexed by number of the rank; owned */
+    unsigned resource_rank;     /* number of the rank that `resources` describes */
+    int64_t gate_late_ns;       /* time from the agreed moment until this process's gate opened */
+    /* number of sessions whose threads still run the script and need the plan */
+    uint64_t sessions_left;
+    uint64_t sessions_ended; /* number of cut sessions that still worked at the server and were
+                                ended there */
 
-    int64_t table_bytes_before; /* of the run's tables on disk; -1 = unknown */
-    int64_t table_bytes_after;  /* as table_bytes_before */
+    int64_t table_bytes_before; /* size of the run's tables on disk before the run; -1 = unknown */
+    int64_t table_bytes_after;  /* size of the run's tables on disk after the run; -1 = unknown */
 
     struct recorder_snapshot totals;
     struct causes causes;
-    struct event_list events; /* owned: event_list_fini */
-    char metrics_note[200];   /* why --metrics-file is out of date; "" when it is up to date */
-    struct transaction_log_counts log; /* rows of the log of transactions */
+    struct event_list events; /* events of the run; event_list_fini frees them */
+    char metrics_note[200]; /* reason why --metrics-file is out of date; "" when it is up to date */
+    struct transaction_log_counts log; /* numbers of rows of the log of transactions */
     struct findings findings;          /* the limits that were hit */
-    size_t host_count;                 /* at least 1 */
-    struct host_result *hosts;         /* by number, owned */
-    unsigned host;                     /* the host that was set up first */
-    size_t table_count;                /* tables at each host */
-    bool are_hosts_one;                /* the hosts seem to be one database */
+    size_t host_count;                 /* number of hosts, at least 1 */
+    struct host_result *hosts; /* results of the hosts, indexed by number of the host; owned */
+    unsigned host;             /* number of the host that was set up first */
+    size_t table_count;        /* number of tables at each host */
+    bool are_hosts_one;        /* the hosts seem to be one database */
     size_t session_count;
-    struct session_summary *session_list; /* by index, owned; NULL before the sessions ended */
+    /* results of the sessions, indexed by number of the session; owned; NULL before the sessions
+     * ended */
+    struct session_summary *session_list;
     struct fairness fairness;
-    size_t stage_count;       /* 0 in a run without stages */
-    struct interval *stages;  /* the stages that the run reached, in their order; owned */
-    size_t change_count;      /* changes by hand */
-    struct change *changes;   /* in their order; owned */
-    double changed_rate;      /* with changes: the mean rate that was asked for, per second */
-    uint64_t least_sessions;  /* sessions that had to be up for the run to go on */
+    size_t stage_count;      /* number of stages; 0 in a run without stages */
+    struct interval *stages; /* the stages that the run reached, in their order; owned */
+    size_t change_count;     /* number of changes by hand */
+    struct change *changes;  /* changes in the order in which they were made; owned */
+    /* mean rate that was asked for, per second, in a run with changes by hand */
+    double changed_rate;
+    uint64_t least_sessions;  /* number of sessions that had to be up for the run to go on */
     char stop_condition[200]; /* STOP_CONDITION: the condition and the value that met it */
-    uint64_t sessions_up;     /* STOP_TOO_FEW: sessions that were up */
+    uint64_t sessions_up;     /* STOP_TOO_FEW: number of sessions that were up */
     struct resource_summary resources;
-    struct trace_sum *trace; /* trace/trace.h; owned, freed with free; with ranks the sum of the
-                                ranks' traces; NULL without --io-trace */
-    struct waits *waits;     /* owned; with ranks of rank 0's sessions; NULL: not polled */
-    char waits_note[240];    /* why they were not polled, although the user asked; "" */
-    struct kernel_waits *kernel_waits; /* trace/switches.h; owned, freed with free; NULL without
-                                          --waits=kernel */
-    struct server_limits server;       /* version "" when the server did not report it */
+    struct trace_sum *trace; /* the I/O trace (trace/trace.h); owned, freed with free; with ranks
+                                the sum of the ranks' traces; NULL without --io-trace */
+    struct waits *waits;     /* waits of the sessions, with ranks only of rank 0's sessions; owned;
+                                NULL: the waits were not polled */
+    char waits_note[240]; /* reason why the waits were not polled, although the user asked for it;
+                             "" */
+    struct kernel_waits *kernel_waits; /* the waits of the server's threads (trace/switches.h);
+                                          owned, freed with free; NULL without --waits=kernel */
+    struct server_limits server; /* facts that the server reports about itself; version "" when it
+                                    did not report its version */
     struct connection_info connection;
     char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" where the database has only one */
-    char removal[320]; /* how to undo the changes in the database; "" = nothing stays */
+    char removal[320]; /* commands that undo the changes in the database; "" = nothing stays */
 
     enum verdict verdict;
-    char verdict_reason[240]; /* one line, never empty */
+    char verdict_reason[240]; /* reason for the verdict: one line, never empty */
     struct problem problems[PROBLEM_KINDS];
     enum exit_code exit_code;
-    char exit_reason[PROBLEM_BYTES];         /* one line for stderr; empty when exit_code is 0 */
-    const struct expectations *expectations; /* judged; borrowed; NULL without --expect */
+    char exit_reason[PROBLEM_BYTES]; /* reason for the exit code: one line for stderr; empty when
+                                        exit_code is 0 */
+    /* judged expectations; borrowed; NULL without --expect */
+    const struct expectations *expectations;
 };
 
-extern const char *const stop_reason_names[]; /* NULL for STOP_NOT_YET */
-extern const char *const verdict_names[];     /* "VALID", ... */
+extern const char *const stop_reason_names[]; /* names of the reasons; NULL for STOP_NOT_YET */
+extern const char *const verdict_names[];     /* names of the verdicts: "VALID", ... */
 
 /* result_copy_part copies a rank's part out of the rank's result. result_add_part adds a part to
  * the result of all ranks. */
@@ -310,20 +331,23 @@ struct judge_context {
     bool is_embedded;       /* the database runs in this process and shares its CPU time */
     bool is_local;          /* the server shares this machine's CPUs */
     double rate_rows_per_s; /* requested rate; transactions/s with a script; 0 = no rate */
-    /* rate_rows_per_s is the sum of rates that some transactions have; rated_done: how many of
-     * these were committed, or rolled back on purpose */
+    /* rate_rows_per_s is the sum of rates that some transactions have. rated_done: how many
+     * transactions with a rate were committed, or rolled back on purpose. */
     bool has_group_rates;
     uint64_t rated_done;
-    double arrivals_per_s;  /* random arrivals of batches or transactions; 0 = a fixed schedule */
-    const char *out_folder; /* the folder of a rank's files is this name with .rankN added */
+    double arrivals_per_s; /* rate of random arrivals of batches or transactions; 0 = a fixed
+                              schedule */
+    /* folder of the run's files; a rank's folder has .rankN added to this name */
+    const char *out_folder;
     bool has_script;
     bool keeps_nothing;  /* the database throws rows away, so the run measures the client */
-    uint64_t max_failed; /* transactions that may fail */
+    uint64_t max_failed; /* number of transactions that may fail */
     unsigned max_failed_percent;
-    const char *traced;   /* how the server's I/O was traced; NULL if it was not traced */
-    uint64_t untraced;    /* calls that the server counted although no call was traced */
-    bool was_interrupted; /* by the user, possibly after the sessions had ended */
-    bool was_signalled;   /* mpirun may have sent the signal */
+    /* description of how the server's I/O was traced; NULL if it was not traced */
+    const char *traced;
+    uint64_t untraced;    /* number of calls that the server counted although no call was traced */
+    bool was_interrupted; /* the user interrupted the program, maybe after the sessions had ended */
+    bool was_signalled;   /* a signal has arrived, which mpirun may have sent */
 };
 
 /* Sets verdict, verdict_reason and PROBLEM_RUN from the rest of the result, then calls
@@ -353,7 +377,7 @@ void result_allocate_invariants(struct result *result, size_t count);
 void result_join_hosts(struct result *result, size_t table, uint64_t least, uint64_t most,
                        struct verification *verification);
 
-/* Frees the result and everything it owns; takes NULL. */
+/* Frees the result and everything it owns. `result` may be NULL. */
 void result_free(struct result *result);
 
 /* Adds a problem unless the result already has a problem of its kind. */

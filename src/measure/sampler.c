@@ -41,9 +41,10 @@ struct reading {
 struct hold {
     bool is_on;
     int64_t start_ns;
-    struct cpu_shares percent_ns; /* share × time, summed while the share is known */
+    /* sum of share × time, over the time in which the share is known */
+    struct cpu_shares percent_ns;
     struct cpu_shares known_ns;
-    int64_t server_memory_bytes; /* highest; -1 = unknown */
+    int64_t server_memory_bytes; /* highest reading; -1 = unknown */
     int64_t client_memory_bytes;
 };
 
@@ -51,42 +52,47 @@ struct sampler {
     struct sampler_config config;
     pthread_mutex_t lock; /* guards events and hold; only the measuring thread uses the rest */
     pthread_cond_t wake;
-    unsigned events; /* enum sampler_event */
+    unsigned events; /* flags of enum sampler_event */
     struct hold hold;
     struct intervals intervals;
-    struct server_process *server; /* owned */
-    struct io_meter *io;           /* owned */
-    unsigned restarts;             /* restarts of the server, as last reported to `io` */
-    int proc;                      /* owned */
-    int stat_file; /* /proc/stat, owned; kept open: sessions may have taken all descriptors */
-    int schedstat; /* schedstat file of the measuring thread, likewise */
-    int64_t last_read_ns; /* when the server was last read; 0 = never */
+    struct server_process *server; /* processes of the server; owned */
+    struct io_meter *io;           /* meter of the I/O; owned */
+    unsigned restarts;             /* number of restarts of the server, as last reported to `io` */
+    int proc;                      /* descriptor of /proc; owned */
+    int stat_file; /* descriptor of /proc/stat, owned; kept open, because sessions may have taken
+                      all descriptors */
+    int schedstat; /* schedstat file of the measuring thread, owned; kept open, because sessions may
+                      have taken all descriptors */
+    int64_t last_read_ns; /* moment at which the server was last read; 0 = never */
     struct reading first;
-    struct reading work;                /* at the beginning of the work; until then as `first` */
-    struct reading last;                /* at the start of the current sample */
-    int64_t work_start_ns;              /* as in struct sampler_turn */
+    struct reading work;   /* reading at the beginning of the work; equal to `first` until then */
+    struct reading last;   /* reading at the start of the current sample */
+    int64_t work_start_ns; /* moment at which the gate opened, since the start of the run; -1 = not
+                              yet */
     struct server_reading first_server; /* first reading of the work with a known CPU time */
     struct server_reading last_server;  /* last reading of the work with a known CPU time */
-    struct io_reading work_end;         /* at the last answer; before that the latest reading */
+    /* I/O counts at the last answer; before that, of the latest reading */
+    struct io_reading work_end;
     bool is_work_done;
     bool has_begun;           /* the measuring thread has taken a turn */
-    int64_t next_interval_ns; /* when the next interval is due */
-    int64_t next_sample_ns;   /* when the next sample is due */
+    int64_t next_interval_ns; /* moment at which the next interval is due */
+    int64_t next_sample_ns;   /* moment at which the next sample is due */
     struct intervals stages;  /* the stages of the run; unused without stages */
-    int64_t go_ns;            /* as in sampler_begin_work; guarded by `lock` until the
-                                 measuring thread has the event */
+    int64_t go_ns; /* moment at which the gate opens; guarded by `lock` until the measuring thread
+                      has the event */
     struct stage_gauges {
         unsigned stage;
         uint64_t sessions_alive, sessions_working;
-    } gauges;                    /* gauges of the latest second that ended while sessions worked */
-    bool have_stages_ended;      /* the last stage was taken */
-    unsigned stage;              /* number of the current stage, from 1; 0: no stage has begun */
-    int64_t stage_end_ns;        /* when the current stage ends; INT64_MAX: with the run */
+    } gauges;               /* gauges of the latest second that ended while sessions worked */
+    bool have_stages_ended; /* the last stage was taken */
+    unsigned stage;         /* number of the current stage, from 1; 0: no stage has begun */
+    /* moment at which the current stage ends; INT64_MAX: it ends with the run */
+    int64_t stage_end_ns;
     struct sample peaks;         /* highest values of the gauges in the current sample */
     struct cpu_shares short_max; /* highest shares in samples that are too short for
                                     summary.max_cpu */
     struct cpu_shares short_at_max;
-    int64_t asleep_ns;               /* how long the machine had slept before the run */
+    int64_t asleep_ns;               /* time for which the machine had slept before the run */
     struct resource_summary summary; /* the summary so far */
 };
 
@@ -161,7 +167,7 @@ static void read_all(struct sampler *sampler, struct reading *reading)
         sampler->stat_file < 0 ? -1 : pread(sampler->stat_file, text, sizeof text, 0);
     reading->is_host_known = length > 0 && procfs_parse_cpu(text, (size_t)length, &reading->host);
     reading->client_cpu_ns = mono_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    /* read before memory, which takes long */
+    /* I/O is read before memory, which takes long */
     io_meter_read(sampler->io, reading->is_host_known ? &reading->host : NULL, &reading->io);
     read_gauges(sampler, &reading->server);
     /* an embedded database without files does no I/O of its own */
@@ -283,7 +289,8 @@ bool sampler_hold_has_sample(struct sampler *sampler)
         return true;
     }
     pthread_mutex_lock(&sampler->lock);
-    const bool has_sample = sampler->hold.known_ns.client > 0; /* known in every sample */
+    /* the client's share is known in every sample */
+    const bool has_sample = sampler->hold.known_ns.client > 0;
     pthread_mutex_unlock(&sampler->lock);
     return has_sample;
 }
@@ -463,7 +470,7 @@ static void take_stage(struct sampler *sampler, struct sampler_turn *turn)
     stage->start_ns = MAX(stage->start_ns, warm_ns);
     turn->has_stage &= stage->start_ns < stage->end_ns;
     if (is_over && sampler->gauges.stage == sampler->stage) {
-        /* the sessions have ended: those of the latest second are the stage's */
+        /* the sessions have ended, so the stage gets the gauges of the latest second */
         stage->sessions_alive = sampler->gauges.sessions_alive;
         stage->sessions_working = sampler->gauges.sessions_working;
     }

@@ -43,16 +43,16 @@
 /* The source of the figure for the server's memory. */
 enum memory_source {
     MEMORY_UNKNOWN, /* no server process was found on this machine */
-    MEMORY_SELF,    /* embedded database: RSS of this program */
-    MEMORY_PSS,     /* of the server's processes: private memory of each, shared memory once */
+    MEMORY_SELF,    /* the database is embedded: RSS of this program */
+    MEMORY_PSS,     /* PSS of the server's processes: private memory of each, shared memory once */
     MEMORY_RSS,     /* PSS is unreadable: private part of every RSS plus the largest shared part */
     MEMORY_CGROUP,  /* anonymous and shared memory of the server's cgroup */
 };
 
 /* The place where a server listens on this machine. */
 struct server_place {
-    uint16_t port;      /* TCP; 0 = unknown */
-    const char *socket; /* Unix socket, or its folder; NULL = TCP */
+    uint16_t port;      /* TCP port of the server; 0 = unknown */
+    const char *socket; /* Unix socket of the server, or its folder; NULL = TCP */
 };
 
 /* The ways to find the server. With all members zero it is not looked for. */
@@ -60,12 +60,12 @@ struct server_selector {
     bool is_embedded;
     bool is_remote;     /* the server is on another machine: do not look for it */
     uint16_t port;      /* listening TCP port on this machine; 0 = unknown */
-    const char *socket; /* Unix socket on which it listens, or its folder; NULL = TCP */
-    const struct server_place *places; /* several servers on this machine, instead of port and
+    const char *socket; /* Unix socket on which the server listens, or its folder; NULL = TCP */
+    const struct server_place *places; /* several servers on this machine, used instead of port and
                                           socket; borrowed; NULL = one server */
     size_t place_count;
-    pid_t pid;          /* given by the user; 0 = not given */
-    const char *cgroup; /* given by the user, a folder below /sys/fs/cgroup; NULL = not given */
+    pid_t pid;          /* pid that the user gave; 0 = not given */
+    const char *cgroup; /* folder below /sys/fs/cgroup that the user gave; NULL = not given */
 };
 
 /* Percent of all CPUs; negative = unknown. */
@@ -91,51 +91,56 @@ struct sample {
     uint64_t sessions_alive;
     struct cpu_shares cpu;
     int64_t server_memory_bytes; /* highest reading of the interval; negative = unknown */
-    unsigned server_processes;   /* processes, without their threads */
+    unsigned server_processes;   /* number of processes, without their threads */
     unsigned server_threads;
     uint64_t client_memory_bytes; /* RSS of this program */
-    struct io_reading io;         /* growth in the interval */
-    int64_t table_bytes; /* of the run's tables on disk at end_ns, set by the caller; negative =
-                            unknown */
-    uint64_t rows_held;  /* at end_ns: rows from before the run plus acknowledged rows */
+    struct io_reading io;         /* growth of the counts in the interval */
+    int64_t table_bytes; /* size of the run's tables on disk at end_ns, which the caller sets;
+                            negative = unknown */
+    /* number of rows at end_ns: rows from before the run plus acknowledged rows */
+    uint64_t rows_held;
 };
 
 struct sampler_config {
     int64_t sample_interval_ns;
-    int64_t run_start_ns; /* monotonic; 0: the run starts with the first readings */
+    /* monotonic start of the run; 0: the run starts with the first readings */
+    int64_t run_start_ns;
     struct server_selector server;
-    struct recorder *recorder; /* borrowed */
-    const char *directory;     /* as in struct io_place; borrowed */
-    bool is_where_it_works;    /* as in struct io_place */
-    uint64_t rows_before;      /* in the run's tables */
-    const struct ramp *stages; /* stages of the run, which begin with its work; borrowed; NULL or
-                                  without stages: none */
+    struct recorder *recorder; /* recorder of the run; borrowed */
+    const char *directory;     /* data directory, as in struct io_place; borrowed */
+    /* the data directory is the working directory of the server's process */
+    bool is_where_it_works;
+    uint64_t rows_before;      /* number of rows in the run's tables before the run */
+    const struct ramp *stages; /* stages of the run, which begin with its work; borrowed; NULL, or
+                                  without stages: the run has no stages */
     int64_t warm_up_ns;        /* time after the work has begun that is not counted */
-    const char *stat_path;     /* NULL = /proc/stat */
+    const char *stat_path;     /* path of the file to read; NULL = /proc/stat */
 };
 
 /* The maxima and means of a run, and how they were obtained. */
 struct resource_summary {
-    struct cpu_shares max_cpu;         /* each share at its own maximum */
-    struct cpu_shares cpu_at_max;      /* in the interval of max_cpu.host */
-    struct cpu_shares mean_cpu;        /* means from the gate to the last answer */
-    int64_t max_server_memory_bytes;   /* negative = unknown */
+    struct cpu_shares max_cpu;    /* the highest share of each program, each in its own interval */
+    struct cpu_shares cpu_at_max; /* shares in the interval of max_cpu.host */
+    struct cpu_shares mean_cpu;   /* mean shares from the gate to the last answer */
+    int64_t max_server_memory_bytes;   /* highest memory of the server; negative = unknown */
     uint64_t max_client_memory_bytes;  /* the highest RSS of this program */
     uint64_t bare_client_memory_bytes; /* the RSS before the first session; 0 = unknown */
-    double client_cpu_s;               /* user + system, over the run */
-    double server_cpu_s;  /* the same, from the gate to the last answer; negative = unknown */
+    double client_cpu_s;               /* CPU time of append, user + system, over the run */
+    double server_cpu_s;  /* CPU time, user + system, from the gate to the last answer; negative =
+                             unknown */
     int64_t suspended_ns; /* time for which this program was stopped, frozen, asleep or paused */
     enum memory_source memory_source;
     unsigned max_server_processes;
-    unsigned servers;      /* process trees in the figures; 0 = unknown */
-    pid_t server_pid;      /* root of the tree, the first of several trees; 0 = unknown */
+    unsigned servers;      /* number of process trees in the figures; 0 = unknown */
+    pid_t server_pid;      /* pid of the root of the tree, or of the first tree; 0 = unknown */
     char server_name[32];  /* command name of server_pid */
-    char server_note[320]; /* why the server was not found or figures are limited; may be "" */
+    char server_note[320]; /* reason why the server was not found or figures are limited; or "" */
     unsigned cpus;
-    char client_bound[80]; /* what keeps only this program from the CPUs: "append may use 1 of 2
-                              CPUs"; "" = nothing known */
-    struct io_reading io;  /* growth from the gate to the last answer */
-    double max_device_busy_percent; /* of any sample; negative = unknown */
+    char client_bound[80]; /* reason why only this program cannot use all CPUs: "append may use 1 of
+                              2 CPUs"; "" = no reason is known */
+    struct io_reading io;  /* growth of the I/O counts from the gate to the last answer */
+    double max_device_busy_percent; /* highest busy share of the device in a sample; negative =
+                                       unknown */
     struct io_description io_of;
 };
 
@@ -154,33 +159,34 @@ enum sampler_event {
     SAMPLER_STOP = 1,       /* the measuring thread must take its last turn */
     SAMPLER_WORK_BEGUN = 2, /* the gate has opened: the means start here */
     SAMPLER_WORK_DONE = 4,  /* the last answer has arrived, or the work was stopped */
-    SAMPLER_READ = 8,       /* read memory soon, without a sample */
+    SAMPLER_READ = 8,       /* memory is read soon, without a sample */
 };
 
-/* Wakes the measuring thread. Any thread may call it; takes NULL. */
+/* Wakes the measuring thread. Any thread may call this function. `sampler` may be NULL. */
 void sampler_wake(struct sampler *sampler, enum sampler_event event);
 
 /* Wakes the measuring thread with SAMPLER_WORK_BEGUN. The stages of the run begin at go_ns, the
- * monotonic moment at which the gate opens. Takes NULL. */
+ * monotonic moment at which the gate opens. `sampler` may be NULL. */
 void sampler_begin_work(struct sampler *sampler, int64_t go_ns);
 
 /* The tasks of one turn of the measuring thread. */
 struct sampler_turn {
-    bool has_begun;           /* the gate has opened since the previous turn */
-    bool has_interval;        /* `interval` is filled */
-    bool is_sample_due;       /* call sampler_read */
-    bool is_last;             /* after SAMPLER_STOP */
-    int64_t work_start_ns;    /* when the gate opened, since the start of the run; -1 = not yet */
-    struct interval interval; /* the interval that has just ended */
-    bool has_stage;           /* `stage` is filled */
-    struct interval stage;    /* the stage that has just ended */
+    bool has_begun;        /* the gate has opened since the previous turn */
+    bool has_interval;     /* `interval` is filled */
+    bool is_sample_due;    /* the caller must call sampler_read */
+    bool is_last;          /* this is the last turn, after SAMPLER_STOP */
+    int64_t work_start_ns; /* moment at which the gate opened, since the start of the run; -1 = not
+                              yet */
+    struct interval interval;              /* the interval that has just ended, if has_interval */
+    bool has_stage;                        /* `stage` is filled */
+    struct interval stage;                 /* the stage that has just ended, if has_stage */
     const struct recorder_snapshot *total; /* state after the latest interval; owned by the
                                               sampler */
 };
 
 /* Called by the measuring thread only, in a loop until the last turn. sampler_wait sleeps until an
  * interval, a sample or the end of a stage is due, or until sampler_wake. sampler_read takes the
- * sample of the turn; it returns false if no time has passed since the previous one. */
+ * sample of the turn; it returns false if no time has passed since the previous sample. */
 void sampler_wait(struct sampler *sampler, struct sampler_turn *turn);
 bool sampler_read(struct sampler *sampler, struct sample *sample);
 
@@ -196,11 +202,11 @@ void sampler_end(struct sampler *sampler, struct resource_summary *summary);
 extern const char *const memory_source_names[];
 extern const char *const memory_source_texts[];
 
-/* CPU and memory of one hold of a search, from the samples that lie wholly within it. Any thread
- * may call these; all take NULL. sampler_begin_hold starts a hold at start_ns, since the start of
- * the run. sampler_hold_has_sample returns whether a sample has fallen into the hold; true for
- * NULL, because no sample will follow. sampler_end_hold ends the hold and puts the figures into
- * *level. */
+/* These functions measure CPU and memory of one hold of a search, from the samples that lie wholly
+ * within the hold. Any thread may call them; `sampler` may be NULL. sampler_begin_hold starts a
+ * hold at start_ns, since the start of the run. sampler_hold_has_sample returns whether a sample
+ * has fallen into the hold; it returns true for NULL, because no sample will follow.
+ * sampler_end_hold ends the hold and puts the figures into *level. */
 void sampler_begin_hold(struct sampler *sampler, int64_t start_ns);
 bool sampler_hold_has_sample(struct sampler *sampler);
 void sampler_end_hold(struct sampler *sampler, struct level *level);

@@ -17,9 +17,9 @@ enum {
     HOLDERS_MAX = 64,
     DEPTH_MAX = 64,
     INIT_PID = 1,
-    MISSING_MAX = 2,  /* walks after which a parent will no longer reap a child */
-    REFRESH_MIN = 16, /* processes of a group that are read whatever the budget: an estimate needs
-                         them */
+    MISSING_MAX = 2,  /* number of walks after which a parent will no longer reap a child */
+    REFRESH_MIN = 16, /* fewest processes of a group whose memory is read, whatever the budget,
+                         because an estimate needs them */
 };
 
 /* A search for the processes that hold the listening sockets. */
@@ -107,7 +107,8 @@ static bool is_ancestor(const struct socket_search *search, pid_t ancestor, pid_
 }
 
 /* Returns the holder with the most descendants among the holders, the oldest among equals; NULL
- * without holders. *others: holders that do not descend from it. */
+ * without holders. *others is the number of holders that do not descend from the returned
+ * holder. */
 static const struct procfs_process *pick(const struct socket_search *search, size_t *others)
 {
     const struct procfs_process *best = NULL;
@@ -245,7 +246,7 @@ static int compare_pids(const void *left, const void *right)
     return (a->seen.pid > b->seen.pid) - (a->seen.pid < b->seen.pid);
 }
 
-/* Compares by pid; where a pid was used again, the ended process comes first. */
+/* Compares processes by their pids. Where a pid was used again, the ended process comes first. */
 static int compare_processes(const void *left, const void *right)
 {
     const struct process *a = left;
@@ -441,10 +442,10 @@ void process_table_forget(struct process_table *table)
  * share copy-on-write then counts once for each process.
  */
 struct memory_reader {
-    uint64_t round;              /* readings so far */
+    uint64_t round;              /* number of readings so far */
     size_t cursors[2];           /* for each group, the index at which the next reading continues */
     bool is_rss;                 /* PSS cannot be read */
-    size_t refreshed;            /* processes whose PSS was read in the last reading */
+    size_t refreshed;            /* number of processes whose PSS was read in the last reading */
     uint64_t private_huge_bytes; /* the sum of the processes' private hugetlbfs memory */
     uint64_t shared_huge_bytes;  /* the largest shared hugetlbfs memory of one process */
     uint64_t most_huge_bytes;    /* the largest hugetlbfs total of one process */
@@ -457,10 +458,10 @@ struct memory_reader {
 /* A tree of processes, and the place where it listens. */
 struct server_tree {
     struct server_place place;
-    struct procfs_process root; /* pid 0: unknown */
-    bool is_attached;           /* runs, as far as is known */
-    bool was_attached;          /* has run at some time */
-    char note[200];             /* why the tree was not found, or a warning */
+    struct procfs_process root; /* root of the tree; pid 0: unknown */
+    bool is_attached;           /* the tree's root runs, as far as is known */
+    bool was_attached;          /* the tree's root has run at some time */
+    char note[200];             /* reason why the tree was not found, or a warning */
 };
 
 struct server_process {
@@ -471,7 +472,8 @@ struct server_process {
     bool is_attached;  /* there is a server to read */
     bool was_attached; /* there was a server to read at some time */
     unsigned restarts;
-    struct server_tree *trees; /* owned; the first gives the name. Not attached with a cgroup */
+    struct server_tree *trees; /* trees of the servers' processes, not attached if there is a
+                                  cgroup; the first tree gives the name; owned */
     size_t tree_count;
     int64_t last_cpu_ns;          /* the highest CPU time that was reported */
     int64_t departed_cpu_ns;      /* CPU time of removed cgroups */
@@ -481,7 +483,7 @@ struct server_process {
     enum memory_source source;
     struct process_table table;
     struct memory_reader memory;
-    char note[200]; /* why the server was not looked for */
+    char note[200]; /* reason why the server was not looked for */
 };
 
 /* Finds the process whose pid the user gave, or the processes that listen. */
@@ -688,7 +690,8 @@ static void refine(struct server_process *server)
         char path[64];
         char text[128];
         struct procfs_schedstat time;
-        /* the file covers one thread; for many threads the ticks are fine enough */
+        /* schedstat covers one thread; for a process of several threads the clock ticks are exact
+         * enough */
         if (!process->is_member || process->seen.threads != 1) {
             continue;
         }
@@ -765,7 +768,7 @@ static bool read_pss(struct server_process *server, struct process *process)
     if (length < 0 && errno == ENOENT) {
         snprintf(path, sizeof(path), "%d", (int)process->seen.pid);
         if (faccessat(server->proc, path, F_OK, 0) == 0) {
-            return false; /* the kernel does not have the file */
+            return false; /* the kernel does not have the file smaps_rollup */
         }
     }
     if (length > 0 && !procfs_parse_rollup(text, (size_t)length, &rollup)) {
@@ -883,7 +886,7 @@ static int64_t sum_memory(const struct server_process *server)
         double resident_shared;
         double pss_anon;
         double pss_shared;
-    } sums[2][2] = {{{0}}}; /* by group, and whether PSS was read */
+    } sums[2][2] = {{{0}}}; /* indexed by group, and by whether PSS was read */
     uint64_t rss_anon_bytes = 0;
     uint64_t rss_shared_bytes = 0;
     for (size_t i = 0; i < server->table.known.count; i++) {
@@ -937,7 +940,7 @@ static int64_t read_memory(struct server_process *server, int64_t cpu_ns, int64_
     for (size_t group = 0; group < 2 && !reader->is_rss; group++) {
         reader->is_rss = !read_group(server, group, cpu_deadline_ns, wall_deadline_ns);
     }
-    /* a/b < c/d, without division */
+    /* compares two fractions, a/b < c/d, without a division */
     if (!reader->is_rss && reader->refreshed < processes &&
         (reader->fewest_of == 0 ||
          reader->refreshed * reader->fewest_of < reader->fewest_refreshed * processes)) {
@@ -1097,8 +1100,8 @@ void server_process_read(struct server_process *server, int64_t interval_ns,
             }
         }
     } else if (server->is_attached && update(server)) {
-        /* 4 % of the interval in all, of which 1 to 2 % are for memory, however long the walk took:
-         * the sampler must not use up the CPUs that it measures */
+        /* a reading takes at most 4 % of the interval, of which 1 to 2 % are for memory, however
+         * long the walk took: the sampler must not use up the CPUs that it measures */
         const int64_t walk_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
         const int64_t percent_ns = interval_ns / 100;
         const int64_t budget_ns = MAX(MIN(4 * percent_ns - walk_ns, 2 * percent_ns), percent_ns);

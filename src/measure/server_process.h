@@ -14,13 +14,13 @@
 #include "measure/sampler.h"
 
 struct server_reading {
-    int64_t taken_ns;     /* monotonic, when the CPU time was read */
-    int64_t cpu_ns;       /* never falls between readings; negative = unknown */
-    int64_t memory_bytes; /* negative = unknown */
+    int64_t taken_ns; /* monotonic moment at which the CPU time was read */
+    int64_t cpu_ns;   /* CPU time of the server; never falls between readings; negative = unknown */
+    int64_t memory_bytes; /* memory of the server; negative = unknown */
     unsigned processes;
     unsigned threads;
     bool has_io;
-    struct procfs_io io; /* of all processes; no count falls between readings */
+    struct procfs_io io; /* I/O of all processes; no count falls between readings */
 };
 
 struct server_process;
@@ -74,7 +74,7 @@ bool server_is_related(int proc, pid_t pid, pid_t holder);
  * took together.
  *
  * A walk through /proc, or through a cgroup, shows the processes that run now. The table keeps
- * earlier processes, and opens no file. One thread.
+ * earlier processes, and opens no file. For one thread only.
  *
  * The total of CPU time counts every process once and never falls. Around the end of a process the
  * kernel's figures count it twice or not at all: its own time disappears with it, and all of that
@@ -87,42 +87,46 @@ bool server_is_related(int proc, pid_t pid, pid_t holder);
 
 /* The memory of a process at the latest reading; see server_process.c. */
 struct process_memory {
-    uint64_t first_round;    /* the reading that saw the process first; 0 = not seen yet */
-    uint64_t resident_round; /* the reading that set the next two; 0 = not set yet */
+    uint64_t first_round; /* number of the reading that saw the process first; 0 = not seen yet */
+    /* number of the reading that set the resident_ members; 0 = not set yet */
+    uint64_t resident_round;
     uint64_t resident_anon_bytes;
-    uint64_t resident_shared_bytes; /* file-backed and shared memory */
-    uint64_t pss_round;             /* the reading that set the next two; 0 = not set yet */
+    uint64_t resident_shared_bytes; /* part of the resident memory: file-backed and shared memory,
+                                       in bytes */
+    uint64_t pss_round; /* number of the reading that set the pss_ members; 0 = not set yet */
     uint64_t pss_anon_bytes;
     uint64_t pss_shared_bytes;
 };
 
 struct process {
-    struct procfs_process seen; /* as the latest walk found it */
-    bool is_member;             /* belongs to the server */
-    bool is_accounted;          /* has ended; its CPU time is in a parent's time or in
+    struct procfs_process seen; /* the process as the latest walk found it */
+    bool is_member;             /* the process belongs to the server */
+    bool is_accounted;          /* the process has ended; its CPU time is in a parent's time or in
                                    departed_ns */
-    unsigned missing;           /* walks since it was last seen */
+    unsigned missing;           /* number of walks since the process was last seen */
     int64_t credit_ns;          /* growth of seen.reaped_ns in the last walk, less the time of ended
                                    children */
-    int64_t old_credit_ns;      /* credit_ns of the walk before */
+    int64_t old_credit_ns;      /* value of credit_ns in the walk before */
     struct process_memory memory;
 };
 
 struct process_list {
-    struct process *entries; /* owned; ascending by pid after a walk */
+    struct process *entries; /* processes, in ascending order of their pids after a walk; owned */
     size_t count;
     size_t capacity;
 };
 
 /* The processes of a server. All members are 0 at first, except rounding_ns. */
 struct process_table {
-    struct process_list known; /* members, including members that the last walk did not find */
-    struct process_list seen;  /* found by the current walk; set its count to 0 before the walk */
-    int64_t rounding_ns;       /* the most that rounding to ticks hides: two ticks */
-    int64_t departed_ns;       /* CPU time of ended processes that no parent has taken over */
-    int64_t total_ns;          /* the highest total so far */
-    size_t processes;          /* members of the last walk that have not ended */
-    uint64_t threads;          /* threads of these processes */
+    /* members of the server, including members that the last walk did not find */
+    struct process_list known;
+    /* processes that the current walk has found; set its count to 0 before the walk */
+    struct process_list seen;
+    int64_t rounding_ns; /* the most that rounding to ticks hides: two ticks */
+    int64_t departed_ns; /* CPU time of ended processes that no parent has taken over */
+    int64_t total_ns;    /* the highest total of CPU time so far */
+    size_t processes;    /* number of members of the last walk that have not ended */
+    uint64_t threads;    /* number of threads of the members of the last walk that have not ended */
 };
 
 void process_table_fini(struct process_table *table);

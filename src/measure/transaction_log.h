@@ -18,19 +18,20 @@
 #include "base/random.h"
 
 enum {
-    /* rows that all rings hold together: 14 MiB, of which only the used part takes memory */
+    /* number of rows that all rings hold together: 14 MiB, of which only the used part takes
+     * memory */
     TRANSACTION_LOG_ROWS = 1 << 18,
     TRANSACTION_LOG_CHUNK = 256 /* most rows that are taken at once */
 };
 
 /* A transaction, batch or read. The texts are borrowed until the log ends. */
 struct transaction_log_row {
-    int64_t end_ns; /* since the gate opened */
-    uint64_t turn;  /* the session's turn, from 0 */
+    int64_t end_ns; /* moment of the end, since the gate opened */
+    uint64_t turn;  /* number of the session's turn, from 0 */
     const char *transaction;
     const char *outcome;
-    int64_t latency_ns;  /* -1: unknown */
-    int64_t response_ns; /* -1: there is no rate */
+    int64_t latency_ns;  /* latency in ns; -1: unknown */
+    int64_t response_ns; /* response time in ns; -1: there is no rate */
     unsigned session;
     uint32_t tries;
 };
@@ -45,13 +46,13 @@ struct transaction_log;
 /* Makes a log for a share of the turns of `sessions` sessions. `share` is above 0 and at most 1,
  * `sessions` at least 1. Returns NULL when out of memory. */
 struct transaction_log *transaction_log_create(double share, uint64_t seed, unsigned sessions);
-void transaction_log_destroy(struct transaction_log *log); /* takes NULL */
+void transaction_log_destroy(struct transaction_log *log); /* `log` may be NULL */
 
 /* Decides which turns of one session are in the log. All zeros: no turn. */
 struct transaction_log_choice {
     bool is_on;
-    uint64_t key;   /* from the seed and the session */
-    uint64_t bound; /* a turn is taken if its hash is at most this */
+    uint64_t key;   /* number from which turns are hashed; follows from the seed and the session */
+    uint64_t bound; /* a turn is in the log if its hash is at most this number */
 };
 
 /* Returns the choice of a session's turns. It depends only on the share, the seed and the session.
@@ -69,12 +70,12 @@ static inline bool transaction_log_takes(const struct transaction_log_choice *ch
 void transaction_log_add(struct transaction_log *log, const struct transaction_log_row *row);
 
 /* Waits until rows should be written, for half a second at most. Returns true if the log has ended:
- * the rows that are left are the last ones. For the writing thread only, as is
+ * the rows that are left are the last rows. For the writing thread only, as is
  * transaction_log_take. */
 bool transaction_log_wait(struct transaction_log *log);
 
-/* Takes the oldest rows out of a ring, another ring each time. Returns their number; 0: all rings
- * are empty. */
+/* Takes the oldest rows out of a ring, at each call out of another ring. Returns their number; 0:
+ * all rings are empty. */
 size_t transaction_log_take(struct transaction_log *log,
                             struct transaction_log_row rows[TRANSACTION_LOG_CHUNK]);
 

@@ -76,7 +76,7 @@ enum weight {
  */
 struct judge {
     struct result *result;
-    const struct judge_context *context; /* NULL for a search */
+    const struct judge_context *context; /* facts for the judgement; NULL for a search */
     enum weight weight;                  /* weight of the reason that decides the exit code so
                                             far */
 };
@@ -309,8 +309,8 @@ static const char *main_loss(const struct causes *causes)
         why = main_cause(causes, phases[i]);
     }
     for (size_t i = 0; i < causes->count && why[0] == '\0'; i++) {
-        const struct cause *cause = &causes->entries[i]; /* a mistake in the script, not a failed
-                                                            check */
+        /* looks for a mistake in the script, not a failed check */
+        const struct cause *cause = &causes->entries[i];
         why =
             cause->phase == CAUSE_SCRIPT && cause->status == STATUS_FATAL ? cause->error.text : why;
     }
@@ -361,8 +361,8 @@ static void judge_unverified(struct judge *judge, const char *reason, const char
 
 /* A machine that runs append, in one process or several. */
 struct client_machine {
-    const char *name;  /* NULL without ranks */
-    const char *bound; /* as in resource_summary.client_bound */
+    const char *name;  /* name of the machine; NULL without ranks */
+    const char *bound; /* see resource_summary.client_bound */
     struct cpu_shares mean;
     bool has_server;
     double time_ns, run_queue_ns; /* times of the session threads */
@@ -900,8 +900,8 @@ void result_judge(struct result *result, const struct judge_context *context)
     }
     if (context->arrivals_per_s > 0 && result->stop_reason == STOP_COMPLETED &&
         result->append_ns >= SHORTEST_NS) {
-        /* random arrivals of a number of batches: were they sent in the time in which they were
-         * due? */
+        /* the rate for random arrivals of a given number of batches is reached if they were sent in
+         * the time in which they were due */
         const double due = (double)result->last_due_ns / (double)result->append_ns;
         result->rate_achieved_percent = 100 * MIN(due, 1);
     }
@@ -952,7 +952,7 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
               units_plural(result_lost_at_most(result), "row is", "rows are"));
     judge_broken(&judge);
     SEARCH_IF(has_stood_still(result, text), EXIT_CODE_INVALID, "%s", text);
-    /* for the next two reasons: no level held */
+    /* the next two reasons are for a search in which no level held */
     SEARCH_IF(search->held == 0 && failure == NULL,
               search->end == SEARCH_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT,
               "the search ended (%s) before any level was held", search_end_names[search->end]);

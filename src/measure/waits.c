@@ -35,17 +35,18 @@ const struct wait_class_text wait_class_texts[WAIT_CLASSES] = {
     [WAIT_OTHER] = {"other", "other waits", "waits.csv has their names"},
 };
 
-/* The sessions seen in calls of one operation, or seen in one wait in such calls. Weighted. */
+/* The sessions seen in calls of one operation, or seen in one wait in such calls. The numbers are
+ * weighted. */
 struct sums {
     double batches[WAIT_BATCHES];
-    double interval; /* since the latest call of waits_take_interval */
+    double interval; /* sum since the latest call of waits_take_interval */
 };
 
 struct entry {
     size_t operation;
     unsigned event;
     struct sums waiting;
-    double time;   /* waits_note_time */
+    double time;   /* sum of the times that waits_note_time has noted */
     double latest; /* mean number of sessions in the latest interval with polls */
 };
 
@@ -53,30 +54,31 @@ struct waits {
     pthread_mutex_t lock;
     size_t operations;
     const struct wait_meaning *meanings;
-    struct sums *in_flight; /* by operation */
+    struct sums *in_flight; /* one entry for each operation */
     struct entry *entries;
     size_t entry_room;
-    struct wait_counter *counters; /* WAIT_COUNTERS_MAX */
+    struct wait_counter *counters; /* array of WAIT_COUNTERS_MAX entries */
     size_t slot_mask;
     struct slot {
-        uint64_t server_session; /* 0: empty */
+        uint64_t server_session; /* the server's number for the session; 0: the slot is empty */
         unsigned event;
     } * slots; /* hash table of the sessions of one poll */
 
-    /* The members of a copy: waits_copy. */
+    /* The members that waits_copy copies. */
     struct {
         size_t entry_count, counter_count;
         unsigned event_count;
         struct wait_event events[WAIT_EVENTS_MAX];
-        unsigned batch;       /* the batch of the next poll */
-        unsigned batch_polls; /* polls in that batch */
-        unsigned batch_size;  /* polls in a full batch */
+        unsigned batch;       /* index of the batch of the next poll */
+        unsigned batch_polls; /* number of polls in the batch of the next poll */
+        unsigned batch_size;  /* number of polls in a full batch */
         unsigned interval_polls;
-        double interval_s;                    /* weights of these polls */
+        double interval_s;                    /* sum of the weights of the polls in the interval */
         double weight_s, elapsed_ns, cost_ns; /* sums over all polls */
-        double calls, unseen;                 /* sessions in calls, weighted */
+        double calls, unseen; /* weighted sums over the polls: sessions in calls, and sessions in
+                                 calls that were not seen at the server */
         uint64_t polls, failures;
-        uint64_t costed; /* polls whose cost is known */
+        uint64_t costed; /* number of polls whose cost is known */
         char why[200];
         const char *missing;
         size_t blocker_count;
@@ -88,11 +90,11 @@ struct waits {
 enum {
     EVENT_UNSEEN, /* the server does not show the session */
     EVENT_IDLE,   /* the session has not got the call yet, or has answered it */
-    EVENT_READY,  /* as EVENT_IDLE, but the session waits for a CPU */
+    EVENT_READY,  /* the session is idle as in EVENT_IDLE, but waits for a CPU */
     EVENT_CPU,
-    EVENT_FURTHER, /* waits beyond WAIT_EVENTS_MAX */
+    EVENT_FURTHER, /* stands for the waits after the first WAIT_EVENTS_MAX */
     EVENT_QUERY,
-    EVENT_REST, /* the part of EVENT_QUERY that no counter has */
+    EVENT_REST, /* the part of EVENT_QUERY that no counter explains */
     FIXED_EVENTS
 };
 
@@ -192,7 +194,7 @@ enum wait_class waits_class(const struct waits *waits, const struct wait_seen *s
     return at->type != NULL || at->event != NULL ? at->class : WAIT_OTHER;
 }
 
-/* Returns the number of the event of a session; adds a new event. */
+/* Returns the number of the event of a session; adds the event if it is new. */
 static unsigned event_of(struct waits *waits, const struct wait_seen *seen)
 {
     if (!seen->is_at_work) {
@@ -217,8 +219,8 @@ static unsigned event_of(struct waits *waits, const struct wait_seen *seen)
     return waits->sum.event_count++;
 }
 
-/* Returns the slot of a session: its own, or the empty one where it belongs. The table is at most
- * half full. */
+/* Returns the slot of a session: the slot that has the session, or the empty slot where it belongs.
+ * The table is at most half full. */
 static struct slot *slot_of(struct waits *waits, uint64_t server_session)
 {
     size_t at = (size_t)(server_session * UINT64_C(0x9e3779b97f4a7c15) >> 32) & waits->slot_mask;
@@ -253,7 +255,7 @@ static void fill_slots(struct waits *waits, const struct wait_poll *poll)
     }
 }
 
-/* Returns the entry of an operation and a wait, or NULL if they have none. */
+/* Returns the entry of an operation and a wait, or NULL if there is no such entry. */
 static struct entry *find_entry(const struct waits *waits, size_t operation, unsigned event)
 {
     for (size_t i = 0; i < waits->sum.entry_count; i++) {
@@ -590,7 +592,7 @@ static double total(const struct sums *sums)
 static void list_events(const struct waits *waits, struct wait_share *share, double whole)
 {
     static const char more[] = ", …";
-    double bound = -1; /* the share of the wait that was written last; -1: none */
+    double bound = -1; /* the share of the wait that was written last; -1: no wait was written */
     size_t last = waits->sum.entry_count, used = 0;
     for (size_t n = 0; n < waits->sum.entry_count; n++) {
         size_t best = waits->sum.entry_count;

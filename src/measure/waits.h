@@ -31,16 +31,17 @@
 
 enum {
     WAIT_BATCHES = 40,
-    WAIT_POLLS_MIN = 100, /* fewer polls say too little: no interval, and no answer */
-    WAIT_EVENTS_MAX = 96, /* different waits; further ones count as one */
+    WAIT_POLLS_MIN = 100, /* fewest polls for confidence intervals and for an answer */
+    WAIT_EVENTS_MAX = 96, /* most different waits; further waits count as one */
     WAIT_TYPE_BYTES = 24,
     WAIT_EVENT_BYTES = 64,
     WAIT_ANSWER_BYTES = 320,
     WAIT_COUNTERS_MAX = 400,
-    WAIT_BLOCKERS_MAX = 12 /* different blockers; further ones are only counted */
+    WAIT_BLOCKERS_MAX = 12 /* most different blockers; further blockers are only counted */
 };
 
-/* The name of a class ("log write"), the noun of the answer, and what helps against it. */
+/* Words for a class of waits: its name ("log write"), the noun in the answer, and advice on what
+ * helps against the waits. */
 struct wait_class_text {
     const char *name, *noun, *advice;
 };
@@ -56,8 +57,9 @@ struct wait_event {
 struct wait_seen {
     uint64_t server_session;
     bool is_at_work;
-    bool is_ready; /* not at work, but its process waits for a CPU or uses one */
-    char type[WAIT_TYPE_BYTES], event[WAIT_EVENT_BYTES]; /* "": no wait */
+    bool is_ready; /* the session is not at work, but its process waits for a CPU or uses one */
+    char type[WAIT_TYPE_BYTES], event[WAIT_EVENT_BYTES]; /* type and event of the session's wait; ""
+                                                            if the session does not wait */
 };
 
 struct wait_poll {
@@ -72,10 +74,11 @@ struct wait_poll {
 
 struct waits;
 
-/* `sessions`: largest number of sessions in a poll. Returns NULL when out of memory. */
+/* Makes room for polls; `sessions` is the largest number of sessions in a poll. Returns NULL when
+ * out of memory. */
 struct waits *waits_create(unsigned sessions, size_t operations,
                            const struct wait_meaning *meanings);
-void waits_destroy(struct waits *waits); /* takes NULL */
+void waits_destroy(struct waits *waits); /* `waits` may be NULL */
 
 /* Copies the polls so far, for functions that take a `const`; the copy takes no further polls.
  * Returns NULL when out of memory. */
@@ -83,29 +86,32 @@ struct waits *waits_copy(struct waits *waits);
 
 void waits_add_poll(struct waits *waits, const struct wait_poll *poll);
 
-/* Adds CPU time of the server to that of the latest poll. */
+/* Adds CPU time of the server to the cost of the latest poll. */
 void waits_add_cost(struct waits *waits, int64_t cost_ns);
 
-/* Returns whether a session of the server is one of append's, as of the latest poll. */
+/* Returns whether a session of the server is one of append's sessions, as of the latest poll. */
 bool waits_is_ours(struct waits *waits, uint64_t server_session);
 
-/* Returns the class of what a session of the server waits for. */
+/* Returns the class of the wait of a session of the server. */
 enum wait_class waits_class(const struct waits *waits, const struct wait_seen *seen);
 
 /* A session that had a lock for which one of append's sessions waited. */
 struct wait_blocker {
-    bool is_ours;            /* one of append's own sessions */
-    uint64_t server_session; /* the first of those that are alike */
-    char who[64];            /* application or user */
-    char state[32];          /* as the database names it: "idle in transaction" */
-    char sql[200];           /* its statement; "" unless the user wants to see it */
-    uint64_t seen;           /* number of times */
+    bool is_ours;            /* the blocker is one of append's own sessions */
+    uint64_t server_session; /* the server's number for the session; for several blockers that are
+                                alike, the number of the first blocker */
+    char who[64];            /* name of the application or the user */
+    char state[32]; /* the session's state as the database names it: "idle in transaction" */
+    char sql[200];  /* the session's statement; "" unless the user wants to see it */
+    uint64_t seen;  /* number of times that the blocker was seen */
 };
 
-/* Adds a sighting. Blockers of the same kind, name, state and statement count as one. */
+/* Adds a blocker that was seen. Blockers of the same kind, name, state and statement count as
+ * one. */
 void waits_add_blocker(struct waits *waits, const struct wait_blocker *blocker);
 
-/* Returns the blockers, most frequent first, and their number; *more: sightings of others. */
+/* Returns the blockers, most frequent first, and their number; *more becomes the number of
+ * sightings of blockers that are not in the list. */
 const struct wait_blocker *waits_blockers(const struct waits *waits, size_t *count, uint64_t *more);
 
 /* A count that the server keeps, before and after the run. */
@@ -118,16 +124,16 @@ struct wait_counter {
 /* Notes a count. A count for which there is no room is left out. */
 void waits_note_counter(struct waits *waits, const char *name, double value, bool is_after);
 
-/* Returns the next count that grew during the run, or NULL after the last one. *at is 0 at first.
- */
+/* Returns the next count that grew during the run, or NULL after the last count. The caller sets
+ * *at to 0 before the first call. */
 const struct wait_counter *waits_next_counter(const struct waits *waits, size_t *at);
 
-/* Notes a time that queries of an operation spent in a wait; "": all of their time. Left out if the
- * polls have seen no query of the operation. */
+/* Adds to the time that queries of an operation spent in the wait `event`, or, if `event` is "", to
+ * all of their time. Does nothing if the polls have seen no query of the operation. */
 void waits_note_time(struct waits *waits, size_t operation, const char *event, double time);
 
-/* Divides the wait WAIT_QUERY of each operation in proportion to the times noted; what they do not
- * have of all the time is WAIT_REST. The rows of intervals keep WAIT_QUERY. */
+/* Divides the wait WAIT_QUERY of each operation in proportion to the noted times. The part of the
+ * whole time that no noted wait has becomes WAIT_REST. The rows of intervals keep WAIT_QUERY. */
 void waits_divide(struct waits *waits);
 
 /* Notes what a missing privilege hides, a static text. */
@@ -142,7 +148,7 @@ struct wait_row {
     size_t operation;
     const struct wait_event *event;
     double in_flight; /* mean number of sessions in a call of the operation */
-    double waiting;   /* mean number of them with this wait */
+    double waiting;   /* mean number of sessions in a call of the operation that had this wait */
     unsigned polls;
 };
 
@@ -162,10 +168,11 @@ struct wait_polls {
     double answer_ms; /* mean duration of a poll */
     bool is_cost_known;
     double cost_ms;        /* CPU time of the server for a poll */
-    double server_percent; /* the same, as a share of one CPU */
-    double unseen_percent; /* sessions in a call whose session at the server was not found */
-    char why[200];         /* why the first failed poll failed; "" */
-    const char *missing;   /* what a missing privilege hides; "" */
+    double server_percent; /* CPU time of the server for polls, as a share of one CPU */
+    double unseen_percent; /* percentage of the sessions in a call that were not found among the
+                              server's sessions */
+    char why[200];         /* reason why the first failed poll failed; "" without a failed poll */
+    const char *missing;   /* data that a missing privilege hides; "" */
 };
 struct wait_polls waits_polls(const struct waits *waits);
 
@@ -173,19 +180,23 @@ struct wait_polls waits_polls(const struct waits *waits);
 struct wait_share {
     size_t operation;
     enum wait_class class;
-    double in_flight;              /* mean number of sessions in a call of the operation */
-    struct statistics_share share; /* 0 to 1; without has_interval only `share` is known */
+    double in_flight; /* mean number of sessions in a call of the operation */
+    /* the share, 0 to 1; without has_interval only `share` is known */
+    struct statistics_share share;
     bool has_interval;
-    char events[200];  /* "LWLock:WALWrite 41 %, IO:WALSync 21 %" */
-    char largest[104]; /* the first of them */
-    bool is_first;     /* the first share of the operation that waits_next_share returned */
+    char events[200];  /* waits of the class with their shares: "LWLock:WALWrite 41 %, IO:WALSync 21
+                          %" */
+    char largest[104]; /* the first wait in `events` */
+    bool is_first;     /* this is the first share of the operation that waits_next_share returned */
 };
 
-/* Returns the next share of an operation and class that is above 0, operations by number and their
- * classes by share, largest first. *at is 0 at first. Returns false after the last one. */
+/* Returns the next share of an operation and class that is above 0. The shares are ordered by
+ * number of the operation and then by size, the largest first. The caller sets *at to 0 before the
+ * first call. Returns false after the last share. */
 bool waits_next_share(const struct waits *waits, size_t *at, struct wait_share *share);
 
-/* Returns false if the operation was never seen. */
+/* Fills *share with the share of a class of waits in the time of an operation's calls. Returns
+ * false if the operation was never seen. */
 bool waits_share(const struct waits *waits, size_t operation, enum wait_class class,
                  struct wait_share *share);
 

@@ -21,9 +21,9 @@ struct reading {
     struct plan *plan;
     const struct command_form *form;
     const struct given_list *line; /* options of the command line */
-    const char *first_operand;     /* the command line's first operand, or NULL */
+    const char *first_operand;     /* first operand of the command line, or NULL */
     int operands;
-    size_t files;   /* read so far */
+    size_t files;   /* number of files that were read so far */
     bool is_placed; /* the error names a file and a line */
 };
 
@@ -123,7 +123,7 @@ static enum exit_code take(struct reading *reading, const char *name, const char
     }
     if (strcmp(name, "sessions") == 0 && reading->form->command != COMMAND_SWEEP &&
         reading->first_operand != NULL && !option_is_target(reading->first_operand)) {
-        /* the operand is SESSIONS, and replaces that of the file */
+        /* the operand is SESSIONS, and replaces the SESSIONS of the file */
         return reading->operands > 1
                    ? EXIT_CODE_OK
                    : usage_refuse(error,
@@ -198,7 +198,8 @@ static void note_file(struct plan *plan, const char *path, uint64_t hash)
     const size_t used = strlen(names), room = sizeof plan->options_files - used;
     const int length =
         snprintf(names + used, room, "%s%s %016" PRIx64, used == 0 ? "" : ", ", path, hash);
-    if (length < 0 || (size_t)length >= room) { /* no half names */
+    if (length < 0 || (size_t)length >= room) {
+        /* a name that does not fit is left out, because half a name would mislead */
         snprintf(names + used, room, "%s", room > strlen(", ...") ? ", ..." : "");
     }
 }
@@ -267,7 +268,7 @@ static enum exit_code take_lines(struct reading *reading, const char *path, char
         if (code == EXIT_CODE_OK && *line != '\0' && *line != '#') {
             code = take_line(reading, line, path, depth, &why);
         }
-        if (code != EXIT_CODE_OK && reading->is_placed) { /* in an included file */
+        if (code != EXIT_CODE_OK && reading->is_placed) { /* the mistake is in an included file */
             *error = why;
         } else if (code != EXIT_CODE_OK) {
             error_set(error, why.kind, 0, NULL, "%s: line %zu: %s", shown(path), number, why.text);
@@ -385,7 +386,7 @@ static bool has_password(const char *name, const char *value)
     }
     const size_t bytes = strlen(value) + 1;
     char *redacted = malloc(bytes);
-    bool has = true; /* out of memory: better too careful */
+    bool has = true; /* if memory runs out, the value counts as a value with a password */
     if (redacted != NULL) {
         target_redact(value, redacted, bytes);
         has = strcmp(redacted, value) != 0;
@@ -402,7 +403,7 @@ static bool fits_line(const char *value)
                            strchr(" \t", value[length - 1]) == NULL);
 }
 
-/* A value with a password is left out: the line then has to be completed by hand. */
+/* Prints a value. A value with a password is left out, so the line has to be completed by hand. */
 static void print_value(FILE *stream, const char *name, const char *value)
 {
     if (value != NULL && has_password(name, value)) {

@@ -7,10 +7,10 @@
  * skipped. Options that another command takes are also skipped, so that one file serves prepare,
  * run and cleanup.
  *
- * The command line takes precedence: an option or operand there replaces the same one of the files,
- * but options that may be given several times are added to those of the files. When a file has
- * SESSIONS, a single operand of the command line must be a target in full: a number may also be
- * meant as SESSIONS.
+ * The command line takes precedence: an option or operand of the command line replaces the same
+ * option or operand of the files. Values of options that may be given several times are added to
+ * the values of the files. When a file has SESSIONS, a single operand of the command line must be a
+ * target in full: a number may also be meant as SESSIONS.
  */
 #ifndef PLAN_COMMAND_LINE_H
 #define PLAN_COMMAND_LINE_H

@@ -15,21 +15,25 @@
 #include "plan/plan.h"
 
 struct facts {
-    struct adapter_library *library; /* owned; NULL if the adapter loads no library */
-    char target[PLAN_TARGET_BYTES];  /* server that connections go to, for reports; no password */
+    /* the adapter's library; owned; NULL if the adapter loads no library */
+    struct adapter_library *library;
+    char target[PLAN_TARGET_BYTES]; /* target of the connections, without its password */
 
-    pid_t server_pid; /* from the plan or its container; 0: the server is found by its port */
-    /* from the plan or its container; borrowed; NULL if found by the server's process */
+    pid_t server_pid; /* pid of the server, from the plan or its container; 0: the server is found
+                         by its port */
+    /* cgroup folder of the server, from the plan or its container; borrowed; NULL if the folder is
+     * found by the server's process */
     const char *server_cgroup;
 
-    /* the plan's seed, or another seed if the table has rows with the plan's; all ranks have rank
-     * 0's */
+    /* the plan's seed, or another seed if the table already has rows made with the plan's seed; all
+     * ranks use rank 0's seed */
     uint64_t seed;
-    int16_t run_tag; /* marks the rows of the run: a hash of the seed, 1 … 32,767 */
+    /* value of n1 that marks the rows of the run: a hash of the seed, 1 … 32,767 */
+    int16_t run_tag;
 
     unsigned ranks;            /* number of ranks; 0: this process runs alone */
     struct plan_share share;   /* sessions of this rank */
-    unsigned machine_sessions; /* sessions of all ranks on this rank's machine */
+    unsigned machine_sessions; /* number of sessions of all ranks on this rank's machine */
 };
 
 /* Sets the seed and its run tag. */

@@ -26,8 +26,8 @@ static enum exit_code size_groups(struct plan *plan, struct error *error)
 {
     const struct script *script = plan->script;
     uint64_t pinned = 0;
-    double shares = 0;                             /* sum over the transactions so far */
-    const struct script_transaction *drawn = NULL; /* one that is drawn by weight */
+    double shares = 0; /* sum of the shares of the transactions so far */
+    const struct script_transaction *drawn = NULL; /* a transaction that is drawn by weight */
     char why[ERROR_TEXT_BYTES / 2];
     for (size_t i = 0; i < script->transaction_count; i++) {
         const struct script_transaction *transaction = &script->transactions[i];
@@ -63,8 +63,8 @@ static enum exit_code size_groups(struct plan *plan, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Assigns the sessions: first to the groups with a number of sessions, then to those with a share
- * and to group 0, each session to the group that is furthest below its part (smooth weighted
+/* Assigns the sessions: first to the groups with a number of sessions, then to the groups with a
+ * share and to group 0, each session to the group that is furthest below its part (smooth weighted
  * round-robin, as in nginx). */
 static void place_sessions(struct plan *plan, int64_t *credit)
 {
@@ -77,7 +77,8 @@ static void place_sessions(struct plan *plan, int64_t *credit)
             plan->places[next++] = (struct group_place){(unsigned)g, i};
         }
     }
-    unsigned *members = (unsigned *)(void *)(credit + count); /* in the same block, zeroed */
+    /* the second part of the block, zeroed */
+    unsigned *members = (unsigned *)(void *)(credit + count);
     const int64_t left = plan->sessions - next;
     for (; next < plan->sessions; next++) {
         size_t best = 0;

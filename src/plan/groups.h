@@ -1,11 +1,11 @@
 /*
  * Groups of sessions: a transaction can have sessions of its own, and a rate of its own.
  *
- * Group 0 has the sessions that draw their transactions by weight; group i + 1 the sessions of
+ * Group 0 has the sessions that draw their transactions by weight; group i + 1 has the sessions of
  * transaction i. A transaction asks for a number of sessions, which are the first of the run, or
- * for a share of all sessions. The sessions of shares are mixed evenly with those of group 0, so
- * that the shares also hold, as far as whole numbers allow, for the first N sessions of the run: a
- * level of a search, or a stage.
+ * for a share of all sessions. The sessions of shares are mixed evenly with the sessions of group
+ * 0, so that the shares also hold, as far as whole numbers allow, for the first N sessions of the
+ * run: a level of a search, or a stage.
  */
 #ifndef PLAN_GROUPS_H
 #define PLAN_GROUPS_H
@@ -15,12 +15,13 @@
 /* The place of a session. */
 struct group_place {
     unsigned group;
-    unsigned member; /* number among the sessions of the group, from 0 */
+    unsigned member; /* number of the session among the sessions of the group, from 0 */
 };
 
 struct plan_group {
     unsigned sessions;
-    struct ramp rate; /* transactions/s of all its sessions; constant 0: no rate */
+    /* transactions/s of all sessions of the group together; constant 0: no rate */
+    struct ramp rate;
 };
 
 /* Assigns all sessions of the plan to groups, if a transaction of its script has sessions or a rate

@@ -332,8 +332,8 @@ static enum exit_code store_max_failed(const struct option_entry *entry, struct 
                : refuse(entry, value, "a number of transactions or a share of 1% to 100%", error);
 }
 
-/* Adds stages of sessions or of the rate. The stages say how long the run lasts, and those of
- * sessions how many sessions there are. */
+/* Adds stages of sessions or of the rate. The stages say how long the run lasts, and stages of
+ * sessions also say how many sessions the run has. */
 static enum exit_code store_stages(const struct option_entry *entry, struct plan *plan,
                                    const char *value, struct error *error)
 {
@@ -1240,7 +1240,7 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     const bool is_prepare = form->command == COMMAND_PREPARE;
     uint16_t port;
     const bool is_number = count == 1 && url_parse_port(operands[0], &port) && !is_listening(port);
-    /* the operand, if any, is the target */
+    /* the operand, if there is one, is the target */
     if (is_prepare && plan->sessions == 0 && count < 2 && !is_number) {
         const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
         plan->sessions = cpus > 0 ? (unsigned)cpus : 1;
@@ -1254,7 +1254,7 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     const int first = has_sessions ? 1 : 0;
     const bool is_bounded = plan->duration_ns != 0 || plan->transactions != 0;
     const bool can_lack_records = !is_run || is_bounded || plan->workload != NULL ||
-                                  plan->records > 0; /* from a file of options */
+                                  plan->records > 0; /* RECORDS may be from a file of options */
     uint64_t number;
     /* a run with a script that an option ends needs no RECORDS, so a single operand is the target
      */

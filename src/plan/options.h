@@ -18,62 +18,69 @@ enum {
 };
 
 enum option_type {
-    OPTION_FLAG,   /* bool */
-    OPTION_COUNT,  /* unsigned integer of any width: 1 to max */
-    OPTION_BYTES,  /* uint64_t or size_t: 1 to max */
-    OPTION_TIME,   /* int64_t in nanoseconds: at least min and above 0, at most max */
-    OPTION_CHOICE, /* enum whose values count the choices from 0 */
-    OPTION_TEXT,   /* const char *: not empty, shorter than max bytes; max 0: of any length */
-    OPTION_TEXTS,  /* struct plan_texts */
-    OPTION_OTHER,  /* any other type; the entry has a store function */
+    OPTION_FLAG,   /* a bool */
+    OPTION_COUNT,  /* an unsigned integer of any width: 1 to max */
+    OPTION_BYTES,  /* a uint64_t or size_t: 1 to max */
+    OPTION_TIME,   /* an int64_t in nanoseconds: at least min and above 0, at most max */
+    OPTION_CHOICE, /* an enum whose values count the choices from 0 */
+    OPTION_TEXT,   /* a const char *: not empty, shorter than max bytes; max 0: of any length */
+    OPTION_TEXTS,  /* a struct plan_texts */
+    OPTION_OTHER,  /* a value of any other type; the entry has a store function */
 };
 
-/* What an option describes. A sweep decides by the scope which options it passes on and saves. */
+/* The subject of an option. A sweep decides by the scope which options it passes on and saves. */
 enum option_scope {
-    OPTION_OF_RUN,   /* passed on to the runs; must stay the same when the sweep resumes */
-    OPTION_OF_SWEEP, /* not passed on; must stay the same when the sweep resumes */
-    /* where the target and files are: passed on; may change when the sweep resumes */
+    OPTION_OF_RUN,   /* the option is passed on to the runs, and must stay the same when the sweep
+                        resumes */
+    OPTION_OF_SWEEP, /* the option is not passed on; it must stay the same when the sweep resumes */
+    /* the option says where the target and files are: it is passed on to the runs, and may change
+     * when the sweep resumes */
     OPTION_OF_PLACE,
-    OPTION_OF_CALL, /* how this call prints its result: neither passed on nor saved */
+    OPTION_OF_CALL, /* the option says how this call prints its result: it is neither passed on nor
+                       saved */
 };
 
 /* The kinds of work that an option can be combined with. */
 enum option_work {
     OPTION_WITH_ANY,
     OPTION_WITHOUT_SCRIPT,
-    OPTION_WITH_OWN_ROWS, /* without a script, or with a script whose rows append makes */
+    OPTION_WITH_OWN_ROWS, /* the option applies without a script, or with a script whose rows append
+                             makes */
     OPTION_WITH_SCRIPT,
 };
 
 struct option_entry {
     unsigned commands; /* commands that take the option: bits of enum command */
     const char *name;
-    const char *argument; /* NULL if it takes no value; "[=...]": the value is optional */
+    const char *argument; /* name of the value in help; NULL if the option takes no value; "[=...]":
+                             the value is optional */
     const char *help;     /* a few words, for a line of --help and for the completions */
     enum option_type type;
-    uint16_t offset; /* place of the value in struct plan */
+    uint16_t offset; /* offset of the value in struct plan */
     uint16_t bytes;  /* size of the value */
     uint64_t min;
     uint64_t max;
-    uint64_t default_number;  /* 0: the value stays 0 unless the option is given */
+    uint64_t default_number;  /* the default as a number; 0: the value stays 0 unless the option is
+                                 given */
     const char *default_text; /* the default in words; may be NULL, see option_describe_default */
     const char *const *words; /* words of a CHOICE; the list ends with NULL */
     enum exit_code (*store)(const struct option_entry *entry, struct plan *plan, const char *value,
-                            struct error *error); /* NULL to store as the type says */
+                            struct error *error); /* function that stores the value; NULL to store
+                                                     it as the type says */
     enum option_scope scope;
     enum option_work work;
-    char letter; /* short option, with pgbench's meaning; '\0': no short option */
-    /* name in the plan of run.json, where "target.host" is in the object "target"; NULL if left
-     * out */
+    char letter; /* short option, with the meaning that pgbench gives it; '\0': no short option */
+    /* name in the plan of run.json, where "target.host" is in the object "target"; NULL if run.json
+     * leaves the option out */
     const char *key;
-    const char *label; /* name in the report's page; NULL if left out */
+    const char *label; /* name in the report's page; NULL if the page leaves the option out */
     const char *group; /* heading in --help; NULL for the heading of the previous entry */
     bool shows_zero;   /* run.json shows 0 as a value, not as null */
-    bool is_of_server; /* does not apply to an embedded database */
+    bool is_of_server; /* the option does not apply to an embedded database */
     /* Whole sentences that follow `help` in the manual page and in docs/options.md, with literal
      * text in `backquotes`. NULL if there is nothing to add. */
     const char *details;
-    const char *page; /* file of docs with more, "faults.md#a-section"; may be NULL */
+    const char *page; /* file of docs that says more, "faults.md#a-section"; may be NULL */
 };
 
 /* The options in the order of --help. The last entry's name is NULL. */
@@ -125,15 +132,16 @@ const void *option_at(const struct option_entry *entry, const struct plan *plan)
  * options apply. */
 const struct option_entry *option_of_server(const struct plan *plan);
 
-/* How a command is called. */
+/* The form of a command's call. */
 struct command_form {
     enum command command;
-    const char *name;  /* first word on the command line; NULL for a run, which needs no name */
-    const char *usage; /* "append check SESSIONS [TARGET]", without options */
+    const char *name;  /* first word on the command line; NULL for a run, which needs no word */
+    const char *usage; /* form of the command, "append check SESSIONS [TARGET]", without options */
     /* fewest folders of runs that the command takes instead of a target */
     size_t folders_least;
-    size_t folders_most; /* most folders; 0: the command takes a target */
-    bool ends_with_text; /* the last of the folders is a text instead */
+    size_t folders_most; /* most folders of runs that the command takes; 0: the command takes a
+                            target */
+    bool ends_with_text; /* the last operand is a text instead of a folder */
 };
 
 /* Words of a command line. */
@@ -146,7 +154,8 @@ struct words {
 struct given_list {
     size_t count;
     struct given_option entries[PLAN_GIVEN_MAX];
-    bool is_help, is_version; /* one of these was given; the options after it were not read */
+    /* --help or --version was given; the options after it were not read */
+    bool is_help, is_version;
 };
 
 /* Returns whether a word can only be a target: a URL, "adapter:...", or HOST:PORT. */

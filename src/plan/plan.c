@@ -189,7 +189,7 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error)
 static enum exit_code resolve_stages(struct plan *plan, struct error *error)
 {
     const struct ramp *stages = plan_stages(plan);
-    const bool is_ramp = plan->stages.count > 0; /* the sessions change, not the rate */
+    const bool is_ramp = plan->stages.count > 0; /* the number of sessions changes, not the rate */
     const char *name = is_ramp ? "--stage" : "--rate-stage";
     const int64_t duration_ns = ramp_duration_ns(stages, stages->count);
     const char *unneeded = plan->transactions > 0 ? "--transactions" : NULL;
@@ -269,7 +269,7 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
         return code;
     }
     const uint64_t all = plan_sessions_all(plan);
-    /* round a share up: 99 % of 50 sessions is 50 */
+    /* a share is rounded up: 99 % of 50 sessions is 50 */
     const uint64_t share = (all * plan->min_percent + 99) / 100;
     plan->has_min_sessions = plan->min_sessions > 0 || plan->min_percent > 0;
     plan->min_sessions = share > plan->min_sessions ? (unsigned)share : plan->min_sessions;
@@ -433,7 +433,7 @@ static enum exit_code choose_method(struct plan *plan, struct error *error)
 
 static enum exit_code choose_schema(struct plan *plan, struct error *error)
 {
-    /* only these characters: the engine's name becomes part of a statement */
+    /* the engine's name has only these characters, because it becomes part of a statement */
     static const char allowed[] = NAME_BYTES;
     const struct adapter *adapter = plan->adapter;
     if (plan->engine != NULL && adapter->engine_clause == NULL) {
@@ -495,7 +495,8 @@ static enum exit_code choose_folder(struct plan *plan, struct error *error)
         snprintf(plan->out_folder, sizeof plan->out_folder, "%s", plan->out);
         return EXIT_CODE_OK;
     }
-    /* 20260131T235959123Z-postgresql-oltp-100x60s: only characters that all file systems allow */
+    /* the name of the folder, 20260131T235959123Z-postgresql-oltp-100x60s, has only characters that
+     * all file systems allow */
     char utc[40], extent[48], workload[48] = "";
     char *to = utc;
     mono_format_utc(mono_wall_ns(), utc, sizeof utc);
@@ -818,7 +819,8 @@ struct operation_list plan_operations(const struct plan *plan)
     if (plan->percentiles != NULL) {
         figure_points_show(&list.points, plan->percentiles, &wrong);
     }
-    for (size_t i = 0; i < plan->expected.count; i++) { /* the files have what a bound names */
+    for (size_t i = 0; i < plan->expected.count; i++) {
+        /* a percentile that a bound names is also in the files */
         struct bound bound;
         struct figure_point point;
         const char *rest = plan->expected.texts[i];

@@ -56,7 +56,7 @@ enum command {
     COMMAND_CERTIFY = 4096,
 };
 
-/* What a session reads after an append. */
+/* The query that a session runs after an append. */
 enum read_mode {
     READ_COUNT, /* count(*) of the table */
     READ_NONE,
@@ -69,7 +69,7 @@ enum data_mode {
 };
 
 enum arrival_mode {
-    ARRIVALS_FIXED, /* evenly spaced; the sessions take turns */
+    ARRIVALS_FIXED, /* arrivals are evenly spaced; the sessions take turns */
     ARRIVALS_POISSON,
 };
 
@@ -79,17 +79,18 @@ enum drop_policy {
     DROP_RECONNECT, /* a dropped session connects again and continues */
 };
 
-/* Which of several hosts a session connects to first; the others follow in the order of the list.
- */
+/* The choice of the host to which a session connects first, among several hosts; the others follow
+ * in the order of the list. */
 enum host_policy {
-    HOST_SPREAD, /* session i to host i mod n */
+    HOST_SPREAD, /* session i connects to host i mod n */
     HOST_FIRST,
     HOST_RANDOM, /* a host drawn from the seed */
 };
 
 enum verify_mode {
     VERIFY_COUNT, /* counts the rows before and after */
-    VERIFY_ROWS,  /* also reads every row back and checks its identity */
+    VERIFY_ROWS,  /* counts as VERIFY_COUNT does, and also reads every row back and checks its
+                     identity */
 };
 
 /* Tracing of the server's I/O (trace/trace.h). */
@@ -100,12 +101,13 @@ enum io_trace {
     IO_TRACE_TRY,      /* IO_TRACE_FULL, or off if this machine does not allow tracing */
 };
 
-/* What the sessions wait for at the server: polls of the server (measure/waits.h), or what the
- * kernel sees of its threads (trace/switches.h). */
+/* How append finds what the sessions wait for at the server: by polls of the server
+ * (measure/waits.h), or by what the kernel sees of the server's threads (trace/switches.h). */
 enum wait_mode {
     WAITS_OFF,
     WAITS_ON,
-    WAITS_SQL, /* also shows the statements of sessions that block others */
+    WAITS_SQL, /* polls as WAITS_ON does, and also shows the statements of sessions that block
+                  others */
     WAITS_KERNEL,
     WAITS_TRY, /* WAITS_ON, or WAITS_KERNEL if the database does not show waits, or off */
 };
@@ -125,29 +127,29 @@ struct plan_texts {
 /* A list of numbers in a sweep: distinct whole numbers, in the order that the user gave. */
 struct sweep_list {
     uint64_t values[SWEEP_LIST_MAX];
-    size_t count; /* 0 = not given */
+    size_t count; /* number of values; 0 = the list was not given */
 };
 
 /* An option as the user gave it. An option that is given twice has two entries. */
 struct given_option {
-    const struct option_entry *entry; /* see plan/options.h */
-    const char *value;                /* NULL if given without a value */
+    const struct option_entry *entry; /* entry of the option in the table (plan/options.h) */
+    const char *value;                /* the value; NULL if the option was given without a value */
 };
 
 /* The options of find-max. */
 struct search_options {
-    unsigned first;        /* sessions of the lowest level */
-    unsigned max_sessions; /* most sessions; 0 = as many as this machine allows */
-    int64_t hold_ns;       /* how long a level is held */
+    unsigned first;        /* number of sessions of the lowest level */
+    unsigned max_sessions; /* most sessions to try; 0 = as many as this machine allows */
+    int64_t hold_ns;       /* time for which a level is held */
     int64_t max_time_ns;   /* time after which the search ends */
-    /* The search ends when more of this machine's memory is in use. 0 = 90 % of the memory. */
+    /* Memory in use on this machine, in bytes, above which the search ends; 0 = 90 % of the
+     * memory. */
     uint64_t max_memory_bytes;
-    uint64_t max_rows;    /* rows after which the search ends; 0 = any number */
-    uint64_t max_bytes;   /* bytes of values after which the search ends; 0 = the default */
+    uint64_t max_rows;  /* number of rows after which the search ends; 0 = any number */
+    uint64_t max_bytes; /* number of bytes of values after which the search ends; 0 = the default */
     int64_t p99_bound_ns; /* highest acceptable p99 of append; 0 = no bound */
 };
 
-/* The options of sweep. */
 struct sweep_options {
     struct sweep_list sessions, records;
     struct plan_texts varied; /* texts of --vary, "name=value,value" */
@@ -165,27 +167,25 @@ struct chart_options {
     } x_axis;
 };
 
-/* The options of certify. */
 struct certify_options {
     const char *server;        /* append makes a server of this adapter; NULL: the target is used */
-    struct plan_texts options; /* settings of that server, "name=value" */
-    const char *faults;        /* "kill:5,power:20"; NULL = the default */
+    struct plan_texts options; /* settings of append's own server, "name=value" */
+    const char *faults;        /* the faults, "kill:5,power:20"; NULL = the default */
     const char *start;         /* shell command that starts the user's server; NULL = not given */
-    bool is_confirmed;         /* the user's server may be broken */
-    bool is_proven;            /* run first with a setting that must lose rows */
-    bool is_keeping_on;        /* go on after the first finding */
+    bool is_confirmed;         /* the user has confirmed that the user's server may be broken */
+    bool is_proven;            /* the faults are first run with a setting that must lose rows */
+    bool is_keeping_on;        /* the faults go on after the first finding */
     enum certify_disk {
         CERTIFY_EXT4,
         CERTIFY_XFS,
     } disk;
 };
 
-/* The options of compare. */
 struct compare_options {
     /* bounds on ratios; the comparison fails if a bound holds */
     struct bound fail_if[PLAN_BOUNDS_MAX];
     size_t fail_if_count;
-    double threshold; /* smaller relative differences do not matter; 0.05 = 5 % */
+    double threshold; /* relative difference below which a difference does not matter; 0.05 = 5 % */
 };
 
 /* The sessions of one rank, as numbers of the whole run's sessions. */
@@ -194,69 +194,77 @@ struct plan_share {
     unsigned first_idle, idle;
 };
 
-struct facts;       /* see plan/facts.h */
-struct group_place; /* see plan/groups.h */
+struct facts;       /* the facts of a call, see plan/facts.h */
+struct group_place; /* the place of a session, see plan/groups.h */
 struct plan_group;
 
 struct plan {
-    const struct facts *facts; /* the command owns them */
+    const struct facts *facts; /* facts of the call, which the command owns */
     size_t steps;              /* number of steps that plan_try has done */
     enum command command;
     struct given_option given[PLAN_GIVEN_MAX];
     size_t given_count;
-    struct plan_texts options; /* files of options */
-    char
-        options_files[PLAN_PATH_BYTES]; /* "FILE HASH, ..." of those that were read, for run.json */
+    struct plan_texts options;           /* names of the files of options */
+    char options_files[PLAN_PATH_BYTES]; /* names and hashes of the files of options that were read,
+                                            "FILE HASH, ...", for run.json */
     bool is_print_options;
     bool is_sessions_operand; /* SESSIONS was given as an operand */
     char *const *folders;     /* operands of report and compare; point into argv */
     size_t folder_count;
 
-    const char *target_given;   /* operand TARGET: port, HOST:PORT or URL; NULL = not given */
-    const char *adapter_name;   /* --adapter; NULL = the target determines it */
+    const char *target_given; /* operand TARGET: port, HOST:PORT or URL; NULL = not given */
+    /* name given with --adapter; NULL = the target determines the adapter */
+    const char *adapter_name;
     const char *adapter_folder; /* folder of adapters that are not built in; NULL = the default */
     const struct adapter *adapter;
-    struct target target;                 /* options take precedence over the URL */
-    size_t host_count;                    /* hosts of the URL if there are several, else 0 */
-    struct url_host hosts[URL_HOSTS_MAX]; /* the first is also target.host and target.port */
+    struct target target; /* target of the connections; options take precedence over the URL */
+    size_t host_count;    /* number of hosts in the URL if there are several, else 0 */
+    /* hosts of the URL; the first is also target.host and target.port */
+    struct url_host hosts[URL_HOSTS_MAX];
     enum host_policy host_policy;
     char display_target[PLAN_TARGET_BYTES]; /* the target as given, without its password */
-    char password[256];                     /* from --password-file; "" if not given */
+    char password[256];                     /* password from --password-file; "" if not given */
     int64_t connect_timeout_ns;
     unsigned connect_concurrency;
-    int64_t timeout_ns;             /* time limit of one call; 0 = no limit */
-    int64_t wait_ns, wait_until_ns; /* --wait and the time at which it ends; 0 = no waiting */
+    int64_t timeout_ns; /* time limit of one call; 0 = no limit */
+    /* time of --wait, and the moment at which it ends; 0 = no waiting */
+    int64_t wait_ns, wait_until_ns;
 
     unsigned sessions;
-    uint64_t records; /* 0 if an option ends the run */
+    uint64_t records; /* number of rows to append; 0 if an option ends the run */
     uint64_t batch_rows;
     enum read_mode read_mode;
     const char *read_sql;
-    uint64_t read_every; /* read after every n-th batch */
+    uint64_t read_every; /* a session reads after every n-th batch */
     enum data_mode data_mode;
-    uint64_t seed; /* random unless given; the rows of the run have facts.seed */
+    uint64_t seed; /* seed that the user gave, or a random seed; the rows of the run are made with
+                      facts.seed */
     bool is_seed_given;
-    uint64_t rate_rows_per_s; /* with a script: transactions/s; 0 = as fast as possible */
-    struct ramp rate;         /* the same, or the stages of --rate-stage; see plan_has_rate */
+    uint64_t rate_rows_per_s; /* rate of the run, in transactions/s with a script; 0 = as fast as
+                                 possible */
+    /* rate_rows_per_s as a ramp, or the stages of --rate-stage; see plan_has_rate */
+    struct ramp rate;
     struct ramp stages; /* sessions of --stage; `count` is 0 if all sessions work all the time */
     struct plan_texts stage_texts, rate_stage_texts;
-    struct group_place *places; /* by number of the session; owned; NULL without groups */
-    struct plan_group *groups;  /* owned; NULL without groups */
+    struct group_place *places; /* place of each session, indexed by number of the session; owned;
+                                   NULL without groups */
+    struct plan_group *groups;  /* groups of sessions; owned; NULL without groups */
     bool has_group_rates;       /* a transaction has a rate of its own */
     bool is_stage_disconnect;   /* sessions that a stage does not need have no connection */
-    int64_t duration_ns;        /* longest time; 0 = until all rows are sent */
+    int64_t duration_ns;        /* longest time of the run; 0 = until all rows are sent */
 
-    const char *workload;   /* --workload; if NULL, sessions append and then read */
+    const char *workload;   /* name given with --workload; if NULL, sessions append and then read */
     struct plan_texts sets; /* texts of --set, "name=value,name=value" */
-    struct script *script;  /* owned; NULL without --workload */
-    uint64_t transactions;  /* of all sessions together, after which the run ends; 0: no bound */
+    struct script *script;  /* script of --workload; owned; NULL without --workload */
+    uint64_t transactions;  /* number of transactions of all sessions together after which the run
+                               ends; 0: no bound */
     int64_t warm_up_ns;     /* time after the gate opens that is excluded from all figures */
     uint64_t tries;         /* most tries of a transaction; UINT64_MAX: the script decides */
-    /* with a rate: a transaction that is later than this is skipped; 0: all are begun */
+    /* lateness beyond which a transaction is skipped, with a rate; 0: all transactions are begun */
     int64_t late_ns;
     uint64_t max_failed;         /* transactions that may fail without exit code 1 */
     unsigned max_failed_percent; /* max_failed as a share of the transactions begun; 0: not given */
-    bool is_unprepared;          /* --prepared no: statements are sent as text */
+    bool is_unprepared;          /* statements are sent as text, with --prepared no */
 
     const char *table_name;
     bool is_default_table; /* the built-in table, which append creates if it is missing */
@@ -264,30 +272,33 @@ struct plan {
     const char *ddl;    /* content of schema_file; NULL = not given */
     const char *engine; /* storage engine of a new table; NULL = the server's choice */
     bool is_recreate;
-    /* "a,b": tables that are dropped even if append did not create them; NULL = not given */
+    /* tables that are dropped even if append did not create them, "a,b"; NULL = not given */
     const char *recreate_names;
-    const char *skip_columns; /* see column_item below; NULL = not given */
-    const char *values;       /* see column_item below; NULL = not given */
+    const char *skip_columns; /* text of --skip-columns, see column_item below; NULL = not given */
+    const char *values;       /* text of --values, see column_item below; NULL = not given */
 
     int64_t sample_interval_ns;
     enum io_trace io_trace;
     enum wait_mode waits;
     pid_t server_pid;
-    bool is_server_pid_forced; /* do not check that server_pid holds the target's port */
+    bool is_server_pid_forced; /* the server_pid need not hold the target's port */
     const char *server_cgroup;
-    const char *data_directory; /* the server's; NULL = ask the server */
-    const char *container;      /* the server's; its process and cgroup are found by it */
+    const char *data_directory; /* data directory of the server; NULL = ask the server */
+    const char *container; /* container of the server, by which its process and cgroup are found */
     enum arrival_mode arrival_mode;
     enum drop_policy drop_policy;
-    unsigned reconnect_tries; /* with DROP_RECONNECT: tries in a row before giving up */
+    unsigned reconnect_tries; /* number of tries in a row before giving up, with DROP_RECONNECT */
     enum verify_mode verify_mode;
-    unsigned idle_sessions; /* sessions that append nothing; numbered after the other sessions */
-    uint64_t churn_batches; /* batches per connection; 0 = sessions keep their connection */
-    unsigned min_sessions;  /* sessions, idle or not, that must be up for the run to go on; >= 1 */
-    unsigned min_percent;   /* min_sessions as a share of the sessions; 0 = not given */
-    bool has_min_sessions;  /* min_sessions or min_percent was given */
-    bool is_unchecked;      /* run even if a limit is certain to be hit */
-    size_t stack_bytes;     /* size of the stack of a session's thread */
+    unsigned idle_sessions; /* number of sessions that append nothing; numbered after the other
+                               sessions */
+    uint64_t churn_batches; /* number of batches for each connection; 0 = sessions keep their
+                               connection */
+    unsigned min_sessions; /* number of sessions, idle or not, that must be up for the run to go on;
+                              >= 1 */
+    unsigned min_percent;  /* min_sessions as a share of the sessions; 0 = not given */
+    bool has_min_sessions; /* min_sessions or min_percent was given */
+    bool is_unchecked;     /* the run starts even if a limit is certain to be hit */
+    size_t stack_bytes;    /* size of the stack of a session's thread */
 
     /* this rank follows rank 0, which prepares the tables and counts rows */
     bool is_follower;
@@ -295,32 +306,33 @@ struct plan {
     struct plan_texts sample_only; /* machines whose ranks carry no sessions */
 
     const char *log_transactions; /* share of the transactions in the log; NULL = not given */
-    double log_share;             /* the same as a number: above 0, at most 1; 0 = not given */
+    double log_share; /* log_transactions as a number: above 0, at most 1; 0 = not given */
 
     struct mark marks[PLAN_TEXTS_MAX];
     size_t mark_count;
     struct plan_texts mark_texts;
-    const char *metrics; /* --metrics as given; NULL = metrics are not served */
+    const char *metrics; /* text of --metrics; NULL = metrics are not served */
     char metrics_host[PLAN_HOST_BYTES];
     uint16_t metrics_port;
-    const char *metrics_file; /* NULL = not given */
-    const char *live;         /* --live as given; NULL = there is no live page */
+    const char *metrics_file; /* file of --metrics-file; NULL = not given */
+    const char *live;         /* text of --live; NULL = there is no live page */
     char live_host[PLAN_HOST_BYTES];
     uint16_t live_port;
     bool is_control;      /* a Unix socket in the run's folder takes changes of the run */
     bool is_live_control; /* the live page can change the run */
 
-    const char *out;                  /* --out; NULL = not given */
+    const char *out;                  /* folder given with --out; NULL = not given */
     char out_folder[PLAN_PATH_BYTES]; /* folder of the run's files */
-    int64_t progress_ns;              /* 0 = the default for the kind of output */
+    int64_t progress_ns; /* time between two lines of progress; 0 = the default for the kind of
+                            output */
     bool is_quiet, is_json, is_help, is_version;
-    bool is_plan_only;          /* print the plan; connect only to recognise a port */
-    bool is_report;             /* write report.html at the end */
+    bool is_plan_only;          /* the plan is printed; append connects only to recognise a port */
+    bool is_report;             /* report.html is written at the end */
     const char *junit;          /* file for the outcome as JUnit XML; NULL = not given */
     const char *ycsb;           /* file for the figures in YCSB's format; NULL = not given */
     struct plan_texts expected; /* texts of --expect */
     struct plan_texts stop_when;
-    const char *percentiles; /* "50,90,99.9"; NULL for the usual ones */
+    const char *percentiles; /* percentiles to show, "50,90,99.9"; NULL for the usual percentiles */
 
     bool is_search; /* find-max: `sessions` is the largest number, duration_ns the longest time */
     struct search_options search;
@@ -347,13 +359,14 @@ enum exit_code plan_make(struct plan *plan, struct facts *facts, struct error *e
 enum exit_code plan_try(struct plan *plan, struct facts *facts, struct error *error);
 bool plan_waits(struct plan *plan, enum exit_code *code, struct error *error);
 
-/* What rank 0 sends to the other ranks so that they make the same plan. The texts are borrowed. */
+/* The data that rank 0 sends to the other ranks, so that they make the same plan. The texts are
+ * borrowed. */
 struct plan_lead {
     int count;
     char **words;      /* rank 0's options, after a first word that is skipped */
-    unsigned sessions; /* the operands of rank 0, or of its files of options */
+    unsigned sessions; /* number of sessions, from the operands of rank 0 or its files of options */
     uint64_t records;
-    const char *target;       /* NULL = not given */
+    const char *target;       /* the target of rank 0; NULL = not given */
     uint64_t seed;            /* seed of rank 0 */
     const char *adapter_name; /* the adapter that rank 0 recognised; NULL if `words` name it */
     const char *workload;     /* file with the script; NULL if `words` name it */
@@ -413,9 +426,10 @@ const char *plan_describe_stages(const struct ramp *ramp, char text[PLAN_STAGES_
 
 /* The unit of the sessions' work: rows of appends, or transactions with a script. */
 struct plan_work {
-    const char *one, *many; /* "append", "rows"; "transaction", "transactions" */
+    /* the nouns for the work: "append", "rows"; "transaction", "transactions" */
+    const char *one, *many;
     enum recorder_counter done;
-    size_t operation; /* the operation whose calls are timed */
+    size_t operation; /* number of the operation whose calls are timed */
 };
 const struct plan_work *plan_work(const struct plan *plan);
 
@@ -494,7 +508,7 @@ struct operation_list plan_operations(const struct plan *plan);
  * list. */
 struct column_item {
     struct text_value name;
-    struct text_value values; /* after the '='; length 0: no values */
+    struct text_value values; /* text after the '='; length 0: the item has no values */
 };
 
 /* Takes the next item off *list. Returns false if *list has no more items. NULL is an empty

@@ -16,11 +16,12 @@
 
 #define WAIT_PAUSE_NS (250 * MONO_NS_PER_MS)
 
-/* How long to wait for a server's answer in one protocol. */
+/* Times to wait for a server's answer in one protocol. */
 enum {
-    OWN_MS = 3000,  /* in the protocol whose default port is given */
-    LATE_MS = 2000, /* in the other protocols, which are tried all at once */
-    OTHER_MS = 500, /* in each other protocol, when they are tried one after the other */
+    OWN_MS = 3000,  /* time for the protocol whose default port is given */
+    LATE_MS = 2000, /* time for each of the other protocols, when all are tried at once */
+    /* time for each of the other protocols, when they are tried one after the other */
+    OTHER_MS = 500,
     ADAPTERS_MAX = 16,
     SCHEME_BYTES = 64,
 };

@@ -10,8 +10,8 @@
 #define START_LEAD_NS (150 * MONO_NS_PER_MS)
 
 enum {
-    PINGS = 20,          /* exchanges with each rank */
-    PINGED_AT_ONCE = 16, /* ranks whose clocks are measured at the same time */
+    PINGS = 20,          /* number of exchanges with each rank */
+    PINGED_AT_ONCE = 16, /* number of ranks whose clocks are measured at the same time */
 };
 
 static void ask_clock(struct ranks *ranks, struct peer *peer)

@@ -25,7 +25,7 @@ struct head {
 };
 
 struct packed_cause {
-    struct cause cause; /* its moments are relative to the start of the run */
+    struct cause cause; /* the cause, with moments relative to the start of the run */
     char name[CAUSE_NAME_BYTES];
 };
 
@@ -36,7 +36,7 @@ size_t merge_layout(void)
                                    sizeof(struct row_exception), sizeof(struct sample),
                                    sizeof(struct trace_sum),     sizeof(struct level),
                                    sizeof(struct verification),  sizeof(struct metric_sum)};
-    const uint16_t order = 1; /* its first byte shows the byte order */
+    const uint16_t order = 1; /* a number whose first byte shows the byte order */
     size_t layout = 0;
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         layout = layout * 31 + sizes[i];
@@ -264,29 +264,29 @@ enum {
 
 /* The sums over all ranks for one second, or for one stage. */
 struct slot {
-    int64_t start_ns, end_ns; /* end_ns is 0 if no rank has reached the stage */
+    int64_t start_ns, end_ns; /* start and end; end_ns is 0 if no rank has reached the stage */
     unsigned stage;
     uint64_t target;
     uint64_t alive, working, without_progress, reading;
-    uint64_t rows_held; /* change of the held rows in this second; after merge_finish the rows held
-                           at its end */
+    uint64_t rows_held; /* change of the held rows in this second; after merge_finish, the rows that
+                           are held at its end */
     uint64_t counters[RECORDER_COUNTERS];
-    /* counters of each host; owned; NULL with one host */
+    /* counters of each host in the slot; owned; NULL with one host */
     uint64_t (*hosts_counters)[RECORDER_COUNTERS];
     struct buffer histograms[OPERATIONS]; /* packed, because most buckets are empty */
 };
 
 /* Seconds or stages, in their order. */
 struct slots {
-    struct slot *entries; /* owned */
+    struct slot *entries; /* slots in the order of time; owned */
     size_t count;
 };
 
-/* The latest interval that was read, of the same kind. */
+/* The latest interval that was read of one kind: seconds or stages. */
 struct cursor {
     uint64_t gauges[GAUGES];
     uint64_t held;
-    size_t last; /* number of its slot */
+    size_t last; /* number of the slot to which the interval belongs */
 };
 
 struct merge {
@@ -297,7 +297,7 @@ struct merge {
     size_t sample_count;
     struct sample *joined; /* samples of the resource rank, with the other ranks' parts added */
     size_t joined_count;
-    /* an entry for each host; owned; NULL with one host */
+    /* histograms of each host; owned; NULL with one host */
     struct histogram (*host_histograms)[OPERATIONS];
 };
 
@@ -348,7 +348,7 @@ static size_t slot_number(int64_t start_ns, bool is_stage, uint64_t stage)
     if (is_stage) {
         return (size_t)(stage - 1);
     }
-    /* rounds, because an interval begins a little after the second begins */
+    /* the time is rounded, because an interval begins a little after the second begins */
     return start_ns < 0 ? 0 : (size_t)((start_ns + SECOND_NS / 2) / SECOND_NS);
 }
 
@@ -556,8 +556,8 @@ static void join_level(struct level_sum *sum, const char *machine, const struct 
     const bool had_server = into->server_memory_bytes >= 0;
     const double client = from->cpu.client;
     if (sum->machine != NULL && strcmp(machine, sum->machine) == 0) {
-        /* ranks on the same machine: each measured the whole machine, and its own share of the CPU
-         */
+        /* the ranks are on the same machine: each rank measured the whole machine, and its own
+         * share of the CPU */
         into->cpu.host = fmax(into->cpu.host, from->cpu.host);
         into->cpu.server = fmax(into->cpu.server, from->cpu.server);
         into->cpu.client = client < 0 ? into->cpu.client : fmax(into->cpu.client, 0) + client;
@@ -1046,7 +1046,7 @@ static bool join_samples(struct merge *merge)
     return true;
 }
 
-/* How much a rank knows about the server's machine, from the least to the most. */
+/* The knowledge that a rank has about the server's machine, from the least to the most. */
 enum {
     IS_LOST,
     IS_KNOWN,

@@ -1,10 +1,10 @@
 /*
  * Packs the result of a rank into bytes, and merges the results of all ranks into one.
  *
- * Ledgers, counters and histograms are added, so percentiles are those of all sessions. Intervals
- * are added second by second. This is possible because the clocks of the ranks were compared before
- * the run (ranks/ranks.h). Packed bytes can be read only by the same version on the same kind of
- * machine: merge_layout must be equal.
+ * Ledgers, counters and histograms are added, so percentiles are percentiles of all sessions.
+ * Intervals are added second by second. This is possible because the clocks of the ranks were
+ * compared before the run (ranks/ranks.h). Packed bytes can be read only by the same version on the
+ * same kind of machine: merge_layout must be equal.
  */
 #ifndef RANKS_MERGE_H
 #define RANKS_MERGE_H
@@ -32,8 +32,9 @@ void merge_keep_sample(struct buffer *kept, const struct sample *sample);
 struct merge_part {
     const struct result *result;
     const struct rank_result *own;
-    struct recorder *recorder; /* has the histograms of several hosts; may be NULL for one host */
-    /* filled by merge_keep_interval and merge_keep_sample */
+    /* recorder with the histograms of several hosts; may be NULL for one host */
+    struct recorder *recorder;
+    /* intervals and samples in packed form, filled by merge_keep_interval and merge_keep_sample */
     const struct buffer *intervals, *samples;
 };
 
@@ -49,10 +50,11 @@ struct rank_sample {
 
 /*
  * The sum of the ranks' results at a level of a search. The rate is over the longest hold. CPU and
- * the server's memory are those of the machine with the server, else of the busiest machine.
+ * the server's memory are taken from the machine with the server, else from the busiest machine.
  */
 struct level_sum {
-    struct level *level; /* borrowed; `sessions` and `start_ns` are not changed */
+    /* level that is filled; borrowed; `sessions` and `start_ns` are not changed */
+    struct level *level;
     const char *machine; /* the machine that level->cpu is from; NULL before a rank was added */
     struct histogram connect, append;
 };
@@ -78,7 +80,7 @@ struct merge;
 /* Begins to merge into *result, which must have its arrays of sessions, hosts, tables and ranks,
  * and allocated, empty totals. Returns NULL if memory runs out. */
 struct merge *merge_create(struct result *result, const struct operation_list *operations);
-void merge_destroy(struct merge *merge); /* takes NULL */
+void merge_destroy(struct merge *merge); /* `merge` may be NULL */
 
 /* Adds the packed result of a rank; result->ranks[rank] must have its machine and clock. Returns
  * REJECTED and adds nothing if the bytes are damaged or incomplete. Returns FATAL if a part was

@@ -116,7 +116,7 @@ static void note_pong(struct peer *peer, const int64_t moments_ns[2])
 {
     const int64_t now_ns = mono_now_ns();
     if (moments_ns[0] != peer->pinged_ns) {
-        return; /* the answer to an earlier ping that is no longer awaited */
+        return; /* the answer is for an earlier ping, which is no longer awaited */
     }
     const int64_t trip_ns = now_ns - moments_ns[0];
     peer->pinged_ns = 0;

@@ -24,7 +24,7 @@ static struct sending *first_sending;
 /* A message that is being received. */
 struct receiving {
     MPI_Request request;
-    void *bytes; /* NULL if the place is free */
+    void *bytes; /* the received bytes; NULL if the place is free */
     int size, from;
 };
 

@@ -30,7 +30,8 @@ enum {
 /* A rank's introduction to rank 0. */
 struct hello {
     char version[VERSION_BYTES];
-    uint64_t command; /* hash of the command line without the program; 0: a run of a sweep */
+    uint64_t command; /* hash of the command line without the program; 0: the rank runs a program of
+                         a sweep */
     char machine[MACHINE_BYTES];
 };
 
@@ -200,7 +201,7 @@ static const struct ranks_module *load_module(struct error *error)
             RANKS_MODULE, path, APPEND_MODULE_FOLDER);
         return NULL;
     }
-    /* RTLD_GLOBAL: the plugins of MPI need the symbols of its library */
+    /* with RTLD_GLOBAL, because the plugins of MPI need the symbols of its library */
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
     const struct ranks_module *module =
         library == NULL ? NULL : dlsym(library, RANKS_MODULE_SYMBOL);
@@ -375,7 +376,7 @@ enum exit_code ranks_close_run(struct ranks *ranks, enum exit_code code, struct 
     const int64_t limit_ns = mono_now_ns() + RANKS_LOST_NS;
     while (!ranks->module->is_idle() && !ranks->is_broken && mono_now_ns() < limit_ns &&
            ranks_wait_on(ranks, &wait)) {
-    } /* otherwise the report of the end could overtake the program's last bulk message */
+    } /* without this wait the report of the end could overtake the program's last bulk message */
     for (unsigned i = 0; i < ranks->count; i++) {
         if ((i == 0) != (ranks->number == 0) && ranks_is_alive(ranks, i) && !relay_tell_end(i)) {
             ranks_lose(ranks, i);

@@ -72,7 +72,8 @@ enum exit_code ranks_forbid(const char *what, struct error *error);
 void ranks_end(struct ranks *ranks, bool is_merged);
 
 unsigned ranks_number(const struct ranks *ranks);
-unsigned ranks_count(const struct ranks *ranks); /* 1: alone */
+/* returns the number of ranks; 1: this process is alone */
+unsigned ranks_count(const struct ranks *ranks);
 
 /* Returns whether this rank is not rank 0: such a rank does what rank 0 says. */
 static inline bool ranks_follows(const struct ranks *ranks)
@@ -165,25 +166,27 @@ struct ranks_state {
     bool is_stopped;
     bool has_failed; /* a session of the level, or its work, has failed */
     enum stop_reason reason;
-    unsigned level; /* in a search: number of the level, from 1 */
+    unsigned level; /* number of the level, from 1, in a search */
     enum ranks_stage stage;
-    enum search_end end; /* why the rank ends the search; SEARCH_GOES_ON: it does not */
+    /* reason why the rank ends the search; SEARCH_GOES_ON: it does not end the search */
+    enum search_end end;
     uint64_t counters[RECORDER_COUNTERS];
 };
 
 /* The orders of rank 0 to all ranks. */
 struct ranks_orders {
-    int64_t go_ns; /* when the gate opens; 0: not decided yet */
+    int64_t go_ns; /* moment at which the gate opens; 0: not decided yet */
     bool is_stopped;
     enum stop_reason reason;
-    bool is_done;               /* the work is done at all ranks: sessions may disconnect */
-    uint64_t up;                /* sessions that are up at all ranks; only at rank 0 */
-    bool has_lost;              /* a rank is lost; only at rank 0 */
-    unsigned level, sessions;   /* in a search: the level to try; 0: no level yet */
-    enum ranks_stage stage;     /* the stage that all ranks have reached */
-    bool has_failed;            /* the level has failed at some rank */
-    unsigned noted;             /* the latest level with a known outcome for all ranks together */
-    enum level_outcome outcome; /* of the level `noted` */
+    bool is_done;  /* the work is done at all ranks: sessions may disconnect */
+    uint64_t up;   /* number of sessions that are up at all ranks; only at rank 0 */
+    bool has_lost; /* a rank is lost; only at rank 0 */
+    /* number and sessions of the level to try, in a search; 0: no level yet */
+    unsigned level, sessions;
+    enum ranks_stage stage; /* the stage that all ranks have reached */
+    bool has_failed;        /* the level has failed at some rank */
+    unsigned noted; /* number of the latest level with a known outcome for all ranks together */
+    enum level_outcome outcome; /* outcome of the level `noted` */
     enum search_end end;
 };
 

@@ -31,13 +31,13 @@ enum kind {
     KIND_BEAT,  /* a sign of life before or after the work of the sessions */
     KIND_TEXT,
     KIND_READY,  /* struct ready: the outcome of a rank so far */
-    KIND_AGREED, /* enum exit_code, from rank 0 */
-    KIND_PING,   /* int64_t: when the ping was sent */
+    KIND_AGREED, /* enum exit_code, from rank 0: the code on which all ranks agree */
+    KIND_PING,   /* int64_t: the moment at which the ping was sent */
     KIND_PONG,   /* two int64_t: the moment in the ping, and the moment of the answer */
-    KIND_START,  /* int64_t: when the run begins */
-    KIND_STATE,  /* struct ranks_state */
-    KIND_ORDERS, /* struct ranks_orders */
-    KIND_MOST,   /* struct most */
+    KIND_START,  /* int64_t: the moment at which the run begins */
+    KIND_STATE,  /* struct ranks_state: the state of a rank's sessions */
+    KIND_ORDERS, /* struct ranks_orders: the orders of rank 0 */
+    KIND_MOST,   /* struct most: the most sessions of a rank */
     KIND_LEVEL,  /* a packed level of a search */
     KIND_RESULT, /* a packed result */
     KIND_MORE,   /* rank 0 wants more lines */
@@ -55,7 +55,7 @@ struct message {
     struct message *next;
     unsigned from;
     size_t size; /* size of the payload */
-    char *bytes; /* owned: the kind, then the payload */
+    char *bytes; /* the kind, then the payload; owned */
 };
 
 /* A rank, as this rank knows it. Only rank 0 knows the clocks and states of all ranks. */
@@ -63,48 +63,48 @@ struct peer {
     char machine[MACHINE_BYTES];
     uint64_t weight;
     struct plan_share share;
-    unsigned part;            /* the rank's part of the sessions that share() divided last */
-    struct ranks_clock clock; /* the latest measurement */
+    unsigned part;            /* number of the sessions that share() gave to the rank last */
+    struct ranks_clock clock; /* the latest measurement of the rank's clock */
     int64_t first_offset_ns, first_error_ns;
     int64_t trip_ns;   /* shortest round trip of this measurement */
     unsigned pings;    /* pings answered in this measurement */
-    int64_t pinged_ns; /* when the ping in flight was sent; 0: no ping in flight */
-    int64_t heard_ns;  /* when the rank's latest message arrived, on the poll clock */
-    int64_t lost_ns;   /* when the rank was lost, on the poll clock */
+    int64_t pinged_ns; /* moment at which the ping in flight was sent; 0: no ping in flight */
+    int64_t heard_ns;  /* moment at which the rank's latest message arrived, on the poll clock */
+    int64_t lost_ns;   /* moment at which the rank was lost, on the poll clock */
     bool has_answered; /* the rank has sent the message that this rank waits for */
     bool has_result, is_lost;
     bool is_refused;   /* the result of the rank was damaged */
     bool lacks_orders; /* the rank has not received the latest orders */
-    unsigned levels;   /* in a search: number of packed levels that the rank has sent */
+    unsigned levels;   /* number of packed levels that the rank has sent, in a search */
     struct ranks_state state;
 };
 
 struct ranks {
     const struct ranks_module *module;
     unsigned number, count;
-    struct peer *peers;            /* by rank */
+    struct peer *peers;            /* one entry for each rank */
     struct message *first, **last; /* queue of received messages that a function waits for */
     bool has_ended;                /* rank 0 has ended the ranks, or is lost */
     bool is_merged;
     bool is_broken;     /* some rank cannot take part in the end */
     bool runs_programs; /* each run is a program of its own */
     bool is_tracing, is_any_tracing;
-    int lines;                        /* descriptor; -1: no lines are offered */
-    off_t lines_given;                /* bytes of the file that were sent */
-    int64_t alert_ns;                 /* a wait yields instead of sleeping until this moment */
-    int64_t limit_ns;                 /* moment at which all waits end; 0: without limit */
-    int64_t signal_ns;                /* when a signal was seen, on the poll clock; 0: no signal */
-    int64_t polled_ns, poll_clock_ns; /* moment of the latest poll; the poll clock */
-    struct ranks_orders orders;       /* the latest orders */
+    int lines; /* descriptor of the file whose lines are offered; -1: no lines are offered */
+    off_t lines_given; /* number of bytes of the file that were sent */
+    int64_t alert_ns;  /* moment until which a wait yields instead of sleeping */
+    int64_t limit_ns;  /* moment at which all waits end; 0: no limit */
+    int64_t signal_ns; /* moment at which a signal was seen, on the poll clock; 0: no signal */
+    int64_t polled_ns, poll_clock_ns; /* moment of the latest poll, and reading of the poll clock */
+    struct ranks_orders orders;       /* the latest orders of rank 0 */
     struct ranks_orders sent_orders;  /* the orders that rank 0 sent last */
-    int64_t sent_ns;      /* when the orders, or the state of this rank, were sent last */
-    pthread_mutex_t lock; /* guards `others` and `shown` */
+    int64_t sent_ns; /* moment at which the orders, or the state of this rank, were sent last */
+    pthread_mutex_t lock; /* lock for `others` and `shown` */
     uint64_t others[RECORDER_COUNTERS], shown[RECORDER_COUNTERS];
 };
 
 /* A wait for messages. Begins zeroed. */
 struct wait {
-    int64_t sleep_ns; /* the latest sleep */
+    int64_t sleep_ns; /* duration of the latest sleep */
     int64_t limit_ns; /* moment at which the wait ends after a signal; 0: no signal */
 };
 
@@ -133,7 +133,7 @@ enum kind ranks_kind_of(const struct message *message);
 
 /* Copies the payload to `payload`, of `size` bytes; missing bytes are zeroed. */
 void ranks_open_message(const struct message *message, void *payload, size_t size);
-void ranks_free_message(struct message *message); /* takes NULL */
+void ranks_free_message(struct message *message); /* `message` may be NULL */
 
 /* Counts a rank as lost, unless its result has arrived. The loss of rank 0 ends the ranks. */
 void ranks_lose(struct ranks *ranks, unsigned rank);

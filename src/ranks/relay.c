@@ -42,16 +42,17 @@ static const char greeting_text[sizeof((struct greeting *)0)->text] = "append: a
 /* The head of each message in the socket. */
 struct head {
     uint64_t size;
-    uint32_t rank; /* to the program: the sender; from the program: the receiver */
+    uint32_t rank; /* to the program: the sending rank; from the program: the receiving rank */
     uint32_t is_bulk;
 };
 
 /* An end of the socket, with the received part of the next message. */
 struct end {
-    int fd; /* -1: closed by this side or by the other */
+    int fd; /* descriptor of the socket; -1: closed by this side or by the other */
     struct head head;
-    char *bytes;   /* with room for the number of the run; NULL if the head is incomplete */
-    uint64_t done; /* received bytes of the head, or of `bytes` */
+    char *bytes;   /* the message, with room for the number of the run; NULL until the head is
+                      complete */
+    uint64_t done; /* number of received bytes of the head, or of `bytes` */
 };
 
 /* Ends this process, as mpi.c ends all ranks: the sender of a lost message would wait forever. */
@@ -112,7 +113,7 @@ static char *take_from(struct end *end, struct head *head)
 /* The program of a run. */
 
 static struct end parent = {.fd = -1};
-static struct greeting identity; /* the greeting: received in the program, sent in the parent */
+static struct greeting identity; /* greeting that the program received, or that the parent sent */
 static unsigned next_lost;       /* rank that is reported as lost next, after the parent has gone */
 
 static bool program_start(unsigned *number, unsigned *count, char *why, size_t size)
@@ -205,7 +206,7 @@ struct piece {
 
 static const struct ranks_module *carrier; /* the transport between the machines: MPI */
 static uint32_t run;                       /* number of the current run */
-static uint32_t lost_run;                  /* the latest run whose program at rank 0 ended early */
+static uint32_t lost_run; /* number of the latest run whose program at rank 0 ended early */
 static struct end program = {.fd = -1};
 static struct piece *first, **last = &first;
 static int64_t alert_ns, sleep_ns;

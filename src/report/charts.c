@@ -9,9 +9,10 @@
 #include "report/report.h"
 
 enum {
-    TIME_FROM_S = 2, /* a shorter run has one interval: a chart over time would be one level */
+    TIME_FROM_S = 2, /* shortest run with charts over time: a shorter run has one interval, and a
+                        chart would be one level */
     PACE_LEVELS = 100,
-    LOG_FROM_RATIO = 50, /* from this ratio of the highest to the lowest value on, a linear axis
+    LOG_FROM_RATIO = 50, /* ratio of the highest to the lowest value from which on a linear axis
                             would hide the low values */
     LARGE_MIB = 10240,
 };
@@ -19,21 +20,21 @@ enum {
 enum {
     OF_RUN = 1,
     OF_SEARCH = 2,
-    OF_LEVELS = 4,     /* a chart of a search, against sessions */
-    OF_RUNS = 8,       /* a line for each of several runs */
-    EACH_CALL = 16,    /* a chart for each operation with columns in the file */
+    OF_LEVELS = 4,     /* the chart is of a search, and has the sessions on its x axis */
+    OF_RUNS = 8,       /* the chart has a line for each of several runs */
+    EACH_CALL = 16,    /* a chart is made for each operation with columns in the file */
     WITH_SERVER = 32,  /* the first line is the server's; a note says why it is missing */
     FILLED = 64,       /* the area is filled when the chart has one line */
-    OF_SAMPLES = 128,  /* columns of samples.csv, not of intervals.csv */
+    OF_SAMPLES = 128,  /* the chart uses columns of samples.csv, not of intervals.csv */
     ABOVE_0 = 256,     /* a line without a value above 0 is not drawn */
-    PERCENTILES = 512, /* from the histograms of run.json, even for short runs */
-    OF_HOSTS = 1024,   /* a line for each of several hosts, from hosts_intervals.csv */
+    PERCENTILES = 512, /* the chart is made from the histograms of run.json, even for short runs */
+    OF_HOSTS = 1024, /* the chart has a line for each of several hosts, from hosts_intervals.csv */
     OF_DISK = 2048,  /* labels have the units of a disk; the chart is drawn only when its first line
                         has values */
-    OF_TRACE = 4096, /* from the I/O trace in run.json */
-    OF_TRANSACTIONS = 8192, /* a line for each of several transactions, from
+    OF_TRACE = 4096, /* the chart is made from the I/O trace in run.json */
+    OF_TRANSACTIONS = 8192, /* the chart has a line for each of several transactions, from
                                operations_intervals.csv */
-    OF_WAITS = 16384,       /* from waits.csv */
+    OF_WAITS = 16384,       /* the chart is made from waits.csv */
 };
 
 /* Columns of a file, each followed by the name of its line. When rows of the file are merged, the
@@ -466,11 +467,11 @@ static void add_hosts(struct chart *chart, const struct report_run *run, const s
 /* A transaction in operations_intervals.csv. */
 struct ranked {
     const char *name;
-    size_t place; /* its row in each interval */
+    size_t place; /* number of the transaction's row within each interval */
     double committed;
 };
 
-/* Compares transactions, those with the most committed first. */
+/* Compares transactions: a transaction with more commits comes first. */
 static int compare_ranked(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
@@ -479,7 +480,7 @@ static int compare_ranked(const void *a, const void *b)
     return by_count != 0 ? by_count : by_place;
 }
 
-/* Finds the transactions of the file, those with the most committed first. Returns their number. */
+/* Finds the transactions of the file, with the most commits first. Returns their number. */
 static size_t rank_transactions(const struct csv_table *table,
                                 struct ranked transactions[OPERATIONS_MAX])
 {
@@ -503,8 +504,8 @@ static size_t rank_transactions(const struct csv_table *table,
     return count;
 }
 
-/* Adds a line for each transaction, or for those with the most committed. Adds nothing for a single
- * transaction: the chart of all transactions has its line. */
+/* Adds a line for each transaction, or for the transactions with the most commits. Adds nothing for
+ * a single transaction: the chart of all transactions has its line. */
 static void add_transactions(struct chart *chart, const struct report_run *run,
                              const struct kind *kind)
 {
@@ -590,10 +591,10 @@ static size_t place_latency(const char *name, const char **shown)
     return place;
 }
 
-/* Adds a line for each latency, except those of --io-trace and those equal to a line that is
- * already drawn. For example, if nothing was retried, the tries have the same line as all
- * transactions; so does a script's only transaction. The chart's note names the latencies for which
- * the chart has no room. */
+/* Adds a line for each latency, except the latencies of --io-trace and latencies whose line would
+ * equal a line that is already drawn. For example, if nothing was retried, the tries have the same
+ * line as all transactions; so does a script's only transaction. The chart's note names the
+ * latencies for which the chart has no room. */
 static void add_latencies(struct chart *chart, const struct report_run *run)
 {
     json_t *const all = json_object_get(run->run.json, "histograms"), *histogram;
@@ -651,7 +652,7 @@ static void add_layers(struct chart *chart, const struct report_run *run)
             double from = fmax((double)i * slot_s, first_s), ns = 0;
             double to = fmin((double)(i + 1) * slot_s, last_s);
             if (to <= from) {
-                continue; /* before the gate opened */
+                continue; /* the slot ended before the gate opened */
             }
             for (size_t k = layer; k < COUNT_OF(names); k++) {
                 ns += json_number_value(json_array_get(json_array_get(slots, i), k));
@@ -670,7 +671,7 @@ static void add_layers(struct chart *chart, const struct report_run *run)
 struct waiting {
     double from, to, seconds;
     size_t intervals;
-    double sessions_s[WAIT_CLASSES]; /* sessions times seconds */
+    double sessions_s[WAIT_CLASSES]; /* number of sessions times seconds, by class of wait */
 };
 
 /* Adds up the rows of `most` intervals from *row on, and moves *row past them. */
@@ -792,7 +793,7 @@ static void add_chart(struct report *report, struct report_run *run, const struc
         is_both = has_values && strcmp(kind->name, "memory") == 0 &&
                   strcmp(figure_text(figures, FIGURE_MEMORY_KIND), "self") == 0;
     }
-    /* why the server's figures are missing, in the words of the run */
+    /* the note says why the server's figures are missing, in the words of the run */
     const char *why = figure_text(figures, FIGURE_SERVER_NOTE);
     if (is_both) {
         add_note(&chart, "The database runs inside append: the memory is the sum of both.");

@@ -25,15 +25,15 @@ enum {
 
 struct condition {
     struct bound bound;
-    char text[BOUND_TEXT_BYTES];   /* as written: "append.p99>1s for 10s" */
+    char text[BOUND_TEXT_BYTES];   /* the condition as written: "append.p99>1s for 10s" */
     char column[FIGURE_KEY_BYTES]; /* name of the column in intervals.csv */
-    double limit;                  /* in the column's unit */
-    int64_t least_ns;              /* how long it has to hold; 0: one interval */
-    int64_t since_ns;              /* when it began to hold; -1: it does not hold */
+    double limit;                  /* the number of the bound, in the column's unit */
+    int64_t least_ns;              /* time for which the condition has to hold; 0: one interval */
+    int64_t since_ns; /* moment at which the condition began to hold; -1: it does not hold */
 };
 
 struct conditions {
-    struct operation_list operations; /* operations that the plan has */
+    struct operation_list operations; /* operations of the plan */
     size_t count;
     struct condition entries[CONDITIONS_MAX];
 };

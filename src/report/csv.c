@@ -108,7 +108,8 @@ static void write_row(FILE *stream, const struct report_table *table,
 
 void csv_write_operations(FILE *stream, const struct figure_set *set, const struct causes *causes)
 {
-    for (size_t i = OPERATIONS - 1; i < set->operations.count; i++) { /* first the header */
+    for (size_t i = OPERATIONS - 1; i < set->operations.count; i++) {
+        /* the first line is the header */
         const struct operation_row operation = {set, i, causes};
         write_row(stream, &report_statements, &set->operations, &operation, i < OPERATIONS);
     }

@@ -19,9 +19,9 @@
 #include "report/tables.h"
 
 struct csv {
-    FILE *stream; /* borrowed */
+    FILE *stream; /* stream of the file; borrowed */
     bool is_header;
-    bool is_begun; /* the line has a cell */
+    bool is_begun; /* the line has at least one cell */
 };
 
 /* Begins a line of column names, or of values. */
@@ -34,7 +34,6 @@ void csv_decimal(struct csv *csv, const char *column, double value, int decimals
 
 void csv_end(struct csv *csv);
 
-/* Writes summary.csv. */
 void csv_write_summary(FILE *stream, const struct figure_set *set);
 
 /* Writes operations.csv: a row for each transaction and each statement name of the script. */
@@ -50,14 +49,14 @@ enum csv_file {
     CSV_INTERVALS,
     CSV_SESSIONS,
     CSV_EVENTS,
-    CSV_TRANSACTIONS, /* with --log-transactions */
+    CSV_TRANSACTIONS, /* written with --log-transactions */
     CSV_LEVELS,
-    CSV_HOSTS, /* with several hosts */
+    CSV_HOSTS, /* written with several hosts */
     CSV_HOSTS_INTERVALS,
-    CSV_OPERATIONS_INTERVALS, /* with a script */
-    CSV_STAGES,               /* with stages */
-    CSV_WAITS,                /* with --waits */
-    CSV_RANKS,                /* with several ranks */
+    CSV_OPERATIONS_INTERVALS, /* written with a script */
+    CSV_STAGES,               /* written with stages */
+    CSV_WAITS,                /* written with --waits */
+    CSV_RANKS,                /* written with several ranks */
     CSV_RANKS_SAMPLES,
     CSV_FILES,
 };

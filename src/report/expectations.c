@@ -222,7 +222,7 @@ static enum status find_in_run(struct expectation *new, const struct operation_l
     if (!bound_name_column(&new->bound, operations)) {
         status = add_operation(&columns, &new->bound, operations, error);
     } else {
-        /* every numeric column of summary.csv, even if this plan does not use it */
+        /* adds every numeric column of summary.csv, even if this plan does not use it */
         for (size_t at = 0; figure_next_cell(&set, &at, &cell);) {
             if (figure_is_number(cell.unit)) {
                 figure_columns_add(&columns, cell.key);
@@ -362,7 +362,7 @@ static void offer(struct expectation *expectation, const struct figure_cell *cel
             (!expectation->is_known || i < expectation->chosen)) {
             expectation->is_known = true;
             expectation->chosen = i;
-            /* rounded as in summary.csv */
+            /* the value is rounded as in summary.csv */
             expectation->value = cell->unit == FIGURE_UNIT_WORD
                                      ? cell->value.number
                                      : strtod(figure_format(cell->unit, &cell->value, text), NULL);

@@ -232,7 +232,7 @@ static void fill_io(struct figure_set *set, const struct result *result)
     const int64_t *counts = io->counts;
     const int64_t before = result->table_bytes_before, after = result->table_bytes_after;
     const double rows_after = (double)count_rows_after(result);
-    /* with several hosts the disk is the disk of one of them */
+    /* with several hosts the disk belongs to one of them, so the ratio would be wrong */
     const double values =
         result->host_count > 1 ? 0 : (double)result->totals.counters[RECORDER_ROW_BYTES];
     const double written = (double)counts[IO_DEVICE_WRITTEN_BYTES];
@@ -346,7 +346,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     }
     const bool has_rate = plan_has_rate(plan), has_batches = has_rate && plan->script == NULL;
     const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
-    /* counters that only some runs have */
+    /* the counters that only some runs have */
     const struct {
         enum figure_id id;
         bool is_known;
@@ -387,7 +387,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          NUMBER_IF(THROUGHPUT_ROWS_PER_S, result->elapsed_ns > 0, result->throughput_rows_per_s),
          NUMBER(CONNECT_S, figures_seconds(result->connect_ns)), NUMBER(APPEND_S, append_s),
          NUMBER(DISCONNECT_S, figures_seconds(result->disconnect_ns)),
-         /* without the time to connect and disconnect */
+         /* the rate excludes the time to connect and disconnect */
          NUMBER_IF(APPEND_ROWS_PER_S, result->append_ns > 0, acknowledged / append_s),
          NUMBER_IF(RATE_ACHIEVED_PERCENT, has_rate && rate >= 0, rate));
 

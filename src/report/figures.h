@@ -19,8 +19,9 @@ void figures_of_result(struct figure_set *set, const struct plan *plan,
  * unknown. */
 void figures_of_trace(struct figure_set *set, const struct trace_sum *trace);
 
-/* The parts of an average commit's time, with --waits and --io-trace: the waits say how much of it
- * was the log, and the trace how a sync of the log divides into file system, queue and device. */
+/* The parts of an average commit's time, with --waits and --io-trace: the waits show how much of
+ * the time was the log, and the trace shows how a sync of the log divides into file system, queue
+ * and device. */
 enum {
     COMMIT_PARTS_MAX = 8
 };
@@ -29,16 +30,19 @@ struct commit_part {
     double ms, percent;
 };
 struct commit_story {
-    size_t operation; /* COMMIT, or APPEND where an append commits by itself */
+    size_t operation; /* number of the operation: COMMIT, or APPEND where an append commits by
+                         itself */
     double mean_ms;   /* the sum of the parts */
     size_t count;
     struct commit_part parts[COMMIT_PARTS_MAX];
 };
 
-/* Returns false if the run was not polled or not traced, or if no sync of the log was seen. */
+/* Fills *story for the average commit of a run. Returns false if the run was not polled or not
+ * traced, or if no sync of the log was seen. */
 bool figures_of_commit(struct commit_story *story, const struct result *result);
 
-extern const char *const figures_verification_names[]; /* "none", "failed", "done" */
+/* names of the states: "none", "failed", "done" */
+extern const char *const figures_verification_names[];
 
 /* Returns the value at a point of a histogram; 0 when the histogram is empty. */
 int64_t figures_point_ns(const struct histogram *histogram, const struct figure_point *point);
@@ -48,8 +52,9 @@ int64_t figures_point_ns(const struct histogram *histogram, const struct figure_
 uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS]);
 uint64_t figures_host_errors(const uint64_t counters[RECORDER_COUNTERS]);
 
-/* Returns the failed appends and reads as a percentage of all, or with a script the transactions
- * that failed or are in doubt as a percentage of those that ended; -1 if nothing ended. */
+/* Returns the failed appends and reads as a percentage of all appends and reads; with a script, the
+ * transactions that failed or are in doubt as a percentage of the transactions that ended; -1 if
+ * nothing ended. */
 double figures_error_percent(const uint64_t counters[RECORDER_COUNTERS], bool has_script);
 
 double figures_seconds(int64_t ns);

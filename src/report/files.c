@@ -53,7 +53,8 @@ struct run_files {
     int reserved; /* descriptor of a file without a name that holds disk space; -1: released */
     char path[PLAN_PATH_BYTES];
     bool is_own;          /* the folder was made here and may be removed */
-    FILE *streams[FILES]; /* NULL if the file was not made, is incomplete, or was closed */
+    FILE *streams[FILES]; /* streams of the files; NULL if the file was not made, is incomplete, or
+                             was closed */
     bool is_made[FILES];
     bool is_outdated;         /* writing the outcome has failed at least once */
     off_t whole_bytes[FILES]; /* end of the last whole row */
@@ -527,7 +528,7 @@ bool run_files_write_outcome(struct run_files *files, const struct run_outcome *
     for (int file = FILE_RUN; file <= FILE_METRICS && number == 0; file++) {
         number = files->is_made[file] ? replace(files, file, outcome) : 0;
         struct stat own;
-        /* a removed folder is already in the shortage */
+        /* the shortage already says that a folder was removed */
         const bool is_gone = fstat(files->folder, &own) == 0 && own.st_nlink == 0;
         if (number != 0 && !files->is_outdated && !is_gone) {
             mark_short(files, file, number);

@@ -35,7 +35,8 @@ enum {
 struct run_files;
 
 enum run_file {
-    FILE_RUN = CSV_FILES, /* from here to FILE_METRICS: the outcome, written at the end */
+    FILE_RUN = CSV_FILES, /* first file of the outcome, which is written at the end; FILE_METRICS is
+                             the last */
     FILE_SEARCH,
     FILE_SUMMARY,
     FILE_OPERATIONS,
@@ -89,7 +90,7 @@ struct run_outcome {
     const struct plan *plan;
     const struct table *table;
     const struct result *result;
-    const struct search *search; /* NULL for a run */
+    const struct search *search; /* the search; NULL for a run */
 };
 
 /* Writes the files about the outcome: summary.csv and run.json, and operations.csv and metrics.csv
@@ -103,8 +104,8 @@ bool run_files_write_outcome(struct run_files *files, const struct run_outcome *
  * device"); "" when all files are whole. Valid until run_files_destroy. */
 const char *run_files_shortage(const struct run_files *files);
 
-/* Closes the files and frees `files`; takes NULL. `is_failed`: the run never began. The files are
- * then removed, and also the folder if it is empty; otherwise they stay. */
+/* Closes the files and frees `files`, which may be NULL. `is_failed`: the run never began. The
+ * files are then removed, and also the folder if it is empty; otherwise they stay. */
 void run_files_destroy(struct run_files *files, bool is_failed);
 
 /* Creates or truncates the file of an option; does nothing when `path` is NULL or *stream is open.

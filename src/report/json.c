@@ -97,7 +97,8 @@ static void add_plan(struct tree root, const struct plan *plan)
         }
     }
     tree_text(tree, "read_sql", plan->read_sql);
-    /* As text: most readers of JSON hold numbers in 53 bits, and a seed has 64. */
+    /* the seed is written as text, because most readers of JSON hold numbers in 53 bits, and a seed
+     * has 64 */
     char seed[24];
     snprintf(seed, sizeof seed, "%" PRIu64, plan->facts->seed);
     tree_text(tree, "seed", seed);
@@ -195,7 +196,8 @@ static void add_environment(struct tree root, const struct plan *plan)
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     cpu_set_t set;
-    /* on a machine with more CPUs than cpu_set_t holds the call fails: all count as usable */
+    /* the call fails on a machine with more CPUs than cpu_set_t holds: all CPUs then count as
+     * usable */
     const long usable = sched_getaffinity(0, sizeof set, &set) == 0 ? (long)CPU_COUNT(&set) : cpus;
     if (plan->adapter->client_version != NULL) {
         plan->adapter->client_version(client, sizeof client);
@@ -529,7 +531,7 @@ static void add_trace(struct tree root, const struct figure_set *set, const stru
     tree_number(tree, "slot_s", figures_seconds(trace->slot_ns));
     tree_number_if(tree, "slots_from_s", trace->slot_count > 0, figures_seconds(from_ns));
     tree_number_if(tree, "slots_to_s", trace->slot_count > 0, figures_seconds(to_ns));
-    list = tree_array(tree, "slots_ns"); /* each slot: vfs, queue, device */
+    list = tree_array(tree, "slots_ns"); /* each slot has three numbers: vfs, queue, device */
     for (size_t i = 0; i < trace->slot_count; i++) {
         const uint64_t *slot = trace->slots[i];
         tree_append(list,
@@ -555,7 +557,7 @@ static void add_kernel_waits(struct tree tree, const struct operation_list *oper
     }
 }
 
-/* Adds what the polls of the waits saw. The levels of a search have their own. */
+/* Adds what the polls of the waits saw. The levels of a search have polls of their own. */
 static void add_waits(struct tree root, const struct operation_list *operations,
                       const struct plan *plan, const struct result *result)
 {

@@ -71,7 +71,7 @@ bool junit_write_suite(FILE *stream, struct junit_suite *suite)
 {
     char started[40] = "", sums[128];
     struct buffer buffer = {0};
-    /* not with %f, whose decimal point follows the locale */
+    /* %f is not used, because its decimal point follows the locale */
     snprintf(sums, sizeof sums,
              " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%" PRId64 ".%03" PRId64 "\"",
              suite->tests, suite->failures, suite->errors, suite->elapsed_ns / MONO_NS_PER_S,
@@ -107,7 +107,6 @@ bool junit_write_suite(FILE *stream, struct junit_suite *suite)
     return is_written;
 }
 
-/* Begins the suite of a run. */
 static void begin_run(struct junit_suite *suite, const struct plan *plan)
 {
     const char *adapter = plan->adapter == NULL ? "unknown" : plan->adapter->name;

@@ -31,7 +31,7 @@ enum {
 };
 
 #define PERIOD_NS MONO_NS_PER_S
-#define HOLD_NS (10 * MONO_NS_PER_S) /* then a held request is answered */
+#define HOLD_NS (10 * MONO_NS_PER_S) /* longest time for which a request is held */
 
 /* A browser that has asked within this time before the end gets the outcome. */
 #define RECENT_NS (15 * MONO_NS_PER_S)
@@ -46,15 +46,15 @@ enum phase {
 
 /* A page for all browsers. */
 struct rendition {
-    uint64_t seq;        /* 0: nothing was rendered yet */
-    struct buffer title; /* HTML */
-    struct buffer body;  /* HTML */
+    uint64_t seq;        /* number of the rendition; 0: nothing was rendered yet */
+    struct buffer title; /* title of the page, in HTML */
+    struct buffer body;  /* body of the page, in HTML */
     bool is_outcome;
 };
 
 enum live_answer {
     ANSWER_PAGE,
-    ANSWER_FULL,  /* the body */
+    ANSWER_FULL,  /* the whole body */
     ANSWER_STEPS, /* the changes since the previous body */
     ANSWER_SAME,
     ANSWER_NOT_FOUND,
@@ -89,31 +89,32 @@ static const struct {
 
 struct live {
     char host[PLAN_HOST_BYTES];
-    char name[256]; /* by which browsers name this machine: `host`, or the machine's name */
+    char name[256]; /* name by which browsers know this machine: `host`, or the machine's name */
     uint16_t port;
     char token[TOKEN_TEXT_BYTES];
     struct web *web;
-    struct control *control; /* NULL: the run cannot be changed */
-    bool takes_posts;        /* --live-control: the page can change the run */
+    struct control *control; /* changes by hand; NULL: the run cannot be changed */
+    bool takes_posts;        /* the page can change the run, with --live-control */
 
     pthread_mutex_t lock; /* guards the next members */
     enum phase phase;
     bool is_new;   /* the state has changed since it was rendered */
     bool is_noted; /* results[0] is newer than results[1] */
     const char *folder;
-    const char *running; /* PHASE_SWEEP: the run that goes on; NULL for none */
+    const char *running; /* PHASE_SWEEP: name of the run that goes on; NULL: no run goes on */
     struct live_run run; /* results[0] is written by the measuring thread, results[1] is rendered */
     uint64_t held;
-    struct expectations expectations; /* a copy; judged only by the thread of `web` */
+    /* copy of the run's expectations; judged only by the thread of `web` */
+    struct expectations expectations;
 
-    /* the rest is only for the thread of `web` */
+    /* The members below are only for the thread of `web`. */
     struct rendition now;
-    uint64_t step_from; /* ANSWER_STEPS leads from this number to now.seq */
+    uint64_t step_from; /* number of the rendition from which ANSWER_STEPS leads to `now` */
     struct MHD_Response *responses[ANSWERS];
     int64_t due_ns;      /* moment from which the page may be rendered again */
     int64_t cpu_ns;      /* CPU time of the thread at the last rendering */
-    int64_t asked_ns;    /* when a browser asked last; 0: never */
-    int64_t hold_end_ns; /* when held requests are answered in any case */
+    int64_t asked_ns;    /* moment at which a browser asked last; 0: never */
+    int64_t hold_end_ns; /* moment at which held requests are answered in any case */
 };
 
 /* The state of a run as run.json and summary.csv. */
@@ -261,7 +262,7 @@ static bool read_run(struct live *live, struct report *report, struct error *err
 
 /* The difference between two bodies. A piece of HTML begins with '<'. */
 struct pieces {
-    const char **at; /* owned; the beginnings, and the end of the last piece */
+    const char **at; /* beginnings of the pieces, and the end of the last piece; owned */
     size_t count;
 };
 
@@ -792,7 +793,8 @@ enum exit_code live_begin(struct live **live, const struct plan *plan, struct co
     snprintf(made->host, sizeof made->host, "%s", plan->live_host);
     snprintf(made->name, sizeof made->name, "%s", plan->live_host);
     if (strcmp(made->host, "0.0.0.0") == 0 || strcmp(made->host, "::") == 0) {
-        gethostname(made->name, sizeof made->name - 1); /* no browser can open a wildcard */
+        /* the name replaces a wildcard address, which no browser can open */
+        gethostname(made->name, sizeof made->name - 1);
     }
     made->port = plan->live_port;
     made->is_new = true;

@@ -53,7 +53,7 @@ void live_announce(const struct live *live);
 struct live_run {
     const struct plan *plan;
     const struct table *table;
-    struct expectations *expectations; /* copied */
+    struct expectations *expectations; /* expectations of the run; copied */
     bool is_search;
     /* two results with what is known before the run; owned, freed with result_free */
     struct result *results[LIVE_RESULTS];

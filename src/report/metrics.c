@@ -22,7 +22,8 @@
 #include "report/web.h"
 
 enum {
-    /* upper ends of the buckets: 2^14 ns = 16 us … 2^36 ns = 69 s, and one between two powers */
+    /* the buckets end at powers of two, 2^14 ns = 16 us … 2^36 ns = 69 s, and once between two
+     * powers */
     FIRST_POWER = 14,
     LAST_POWER = 36,
     SECOND_DIGITS = 10,
@@ -80,7 +81,7 @@ static void add_histogram(struct buffer *buffer, const char *name, const char *l
     for (; bucket < HISTOGRAM_BUCKETS; bucket++) {
         below += histogram->counts[bucket];
     }
-    /* not `total`: in a snapshot of a running histogram, it may differ from the sum of the
+    /* `total` is not used: in a snapshot of a running histogram, it may differ from the sum of the
      * buckets */
     below += histogram->overflow;
     buffer_add_format(buffer,
@@ -150,7 +151,7 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
     add_info(buffer, plan);
     const struct {
         const char *name, *help;
-        double value; /* negative: unknown */
+        double value; /* value of the metric; negative: unknown */
     } gauges[] = {
         {"append_running", "1 while sessions run, 0 after they have ended.",
          state->is_running ? 1 : 0},
@@ -199,7 +200,7 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
     const struct sample *sample = &state->sample;
     const struct {
         const char *of;
-        double cpu_percent, memory_bytes; /* negative: unknown */
+        double cpu_percent, memory_bytes; /* CPU in percent, and memory; negative: unknown */
     } shares[] = {
         {"machine", sample->cpu.host, -1},
         {"server", sample->cpu.server, (double)sample->server_memory_bytes},
@@ -359,7 +360,7 @@ void metrics_http_stop(struct metrics_http *http)
 struct metrics {
     const struct plan *plan;
     struct metrics_state state;
-    struct metrics_http *http; /* NULL without --metrics */
+    struct metrics_http *http; /* the page; NULL without --metrics */
     char shortage[200];
 };
 

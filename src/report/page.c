@@ -18,7 +18,7 @@ enum {
     EVENTS_SHOWN = 60,
     COLUMNS_MAX = 16 + FIGURE_POINTS_MAX,
     JSON_DEPTH = 8,         /* deepest nesting of objects; run.json has fewer levels */
-    LONG_TEXT_PIECE = 1000, /* bytes */
+    LONG_TEXT_PIECE = 1000, /* most bytes of a piece of a long text */
 };
 
 /* Adds a text between two pieces of HTML. Adds nothing when the text is NULL or "". */
@@ -74,10 +74,11 @@ void page_close_table(const struct page_table *table, const char *note)
 
 /* The columns of a report's table that the page shows. */
 struct page_columns {
-    const char *titles[COLUMNS_MAX + 1]; /* ends with NULL */
+    const char *titles[COLUMNS_MAX + 1]; /* titles of the columns; ends with NULL */
     const char *keys[COLUMNS_MAX];
     size_t count;
-    struct figure_points points; /* titles and keys may point into these two */
+    /* the points that the run shows; `titles` and `keys` may point into them */
+    struct figure_points points;
     char point_titles[FIGURE_POINTS_MAX][16];
 };
 
@@ -571,7 +572,7 @@ static const struct {
     {"host_settings", NULL},
     {"host_settings_changed", NULL},
     {"storage_source", NULL},
-    {"verdict", NULL}, /* at the top of the page */
+    {"verdict", NULL}, /* shown at the top of the page */
     {"verdict_reason", NULL},
     {"soft", "(soft limit)"},
     {"hard", "(hard limit)"},
@@ -962,8 +963,8 @@ static void add_sweep(struct buffer *html, const struct report *report,
     buffer_add_format(
         html, "<h3>Tables</h3>\n<div class=\"tables%s\">\n",
         columns_count * (report_sweep_varies(sweep) ? 2 : 1) > HALF_WIDTH_COLUMNS ? " wide" : "");
-    /* a line for each number of sessions, a column for each number of rows or variant; a cell has
-     * the median and the range of its runs */
+    /* the table has a line for each number of sessions, and a column for each number of rows or
+     * variant; a cell has the median and the range of its runs */
     const struct figure *figure;
     const bool has_script = report_sweep_has_script(sweep);
     for (size_t f = 0; (figure = report_sweep_figure(has_script, f)) != NULL; f++) {

@@ -129,7 +129,7 @@ static void add_curves(struct buffer *script, const struct chart *chart, bool is
                                   point->from / unit_s, point->to / unit_s, point->y, point->lowest,
                                   point->highest, REPORT_NUMBER(point->y));
             } else {
-                buffer_add_text(script, "\n"); /* a gap */
+                buffer_add_text(script, "\n"); /* a gap in the line */
             }
         }
         buffer_add_text(script, "END\n");
@@ -148,8 +148,8 @@ static void add_curves(struct buffer *script, const struct chart *chart, bool is
                               "$s%zu using 1:3 with %s lt %zu",
                               i, i, i, is_text ? "lines" : "linespoints", i);
         } else {
-            /* Levels, and vertical lines between them: "steps" leave out the last level, "fsteps"
-             * the first. */
+            /* draws the levels, and vertical lines between them: "steps" leave out the last level,
+             * "fsteps" the first level */
             buffer_add_format(script,
                               "$s%zu using 1:3:($2-$1):(0) with vectors nohead lt %zu notitle, "
                               "$s%zu using 1:3 with steps lt %zu notitle, $s%zu using 2:3 with "
@@ -330,7 +330,7 @@ enum status report_add_text(struct buffer *text, const struct report *report, un
         buffer_add_text(text, "\n");
     }
     add_charts(text, report, report->overview, columns, error);
-    if (!report->has_run_charts) { /* a line for each run */
+    if (!report->has_run_charts) { /* the report has a line for each run instead of charts */
         buffer_add_text(text, "\n");
         int used = snprintf(line, sizeof line, "%-*s %-9s", REPORT_LABEL_COLUMNS, "run", "verdict");
         for (size_t f = 0; f < columns_shown; f++) {

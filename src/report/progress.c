@@ -14,9 +14,9 @@ enum {
     PARTS_MAX = 12,
     PART_BYTES = 96,
     LINE_BYTES = 1024,
-    POINTS_OF_TREND = 3,   /* fewer points do not show a trend */
-    LONG_S = 60,           /* a run that takes longer gets a hint about its reads */
-    ROWS_TO_TIME = 100000, /* a count of fewer rows is too short to time a row */
+    POINTS_OF_TREND = 3,   /* fewest points that show a trend */
+    LONG_S = 60,           /* a run that takes longer gets a hint about the cost of its reads */
+    ROWS_TO_TIME = 100000, /* fewest rows of a count that is long enough to time a row */
 };
 
 /* Rows that one CPU counts in about a minute. */
@@ -123,7 +123,7 @@ static void add_work(struct parts *parts, const struct progress *progress,
     const struct plan *plan = progress->plan;
     const struct interval *interval = now->interval;
     const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
-    /* the share of rows, time or transactions, whichever is nearest to its end */
+    /* the share is that of rows, time or transactions, whichever is nearest to its end */
     const double of_rows = plan->records > 0 ? rows_of(now) / (double)plan->records : 0;
     const double of_time =
         plan->duration_ns > 0 ? seconds_worked(now) / figures_seconds(plan->duration_ns) : 0;
@@ -135,7 +135,7 @@ static void add_work(struct parts *parts, const struct progress *progress,
     add_part(parts, 3, "sessions %s/%s", UNITS_COUNT(interval->sessions_alive),
              UNITS_COUNT(plan_sessions_all(plan)));
     const struct plan_work *work = plan_work(plan);
-    /* Cut, not rounded: 100 % appears only when all rows are acknowledged. */
+    /* The share is cut, not rounded: 100 % appears only when all rows are acknowledged. */
     add_part(parts, 0, "%s %s %.1f%%", work->many, UNITS_COUNT(now->total->counters[work->done]),
              floor(share * 1000) / 10);
     if (seconds > 0) {
@@ -162,7 +162,7 @@ static void add_work(struct parts *parts, const struct progress *progress,
     }
     const uint64_t errors = figures_errors(total);
     add_part(parts, errors > 0 ? 0 : 1, "errors %s", UNITS_COUNT(errors));
-    /* the time left, or at 100 % the reason why the run has not ended */
+    /* shows the time left, or at 100 % the reason why the run has not ended */
     const double left = seconds_left(progress, now);
     const uint64_t working = interval->sessions_working;
     if (share >= 1 && working > 0) {

@@ -75,7 +75,7 @@ static void label_runs(struct report *report)
 {
     enum {
         BY_VARIANT, /* such as "table=normal" or "200 × 400k table=normal (2)" */
-        BY_SIZE,    /* 200 × 400k, 200 × 10 min */
+        BY_SIZE,    /* such as "200 × 400k" or "200 × 10 min" */
         BY_ADAPTER_AND_SIZE,
         BY_FOLDER,
         BY_NUMBER_AND_FOLDER,
@@ -151,7 +151,8 @@ static enum status read_folders(struct report *report, const char *const *folder
         report->sweep_count += status == STATUS_OK ? 1 : 0;
         for (size_t j = 0; status == STATUS_OK && j < sweep->run_count; j++) {
             char path[SAVED_RUN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES];
-            struct error run_error; /* not reported: a failed run may have left no files */
+            struct error run_error; /* the error is not reported, because a failed run may have left
+                                       no files */
             error_clear(&run_error);
             saved_sweep_run_folder(sweep, &sweep->runs[j], path);
             if (sweep->runs[j].state != SAVED_PENDING &&

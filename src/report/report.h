@@ -1,6 +1,6 @@
 /*
  * A report: finished runs and sweeps that were read back from their folders, and their charts, as a
- * page, text, pictures or JSON. One thread.
+ * page, text, pictures or JSON. For one thread only.
  *
  * Runs are in the order in which the user named their folders; runs of a sweep are in the order of
  * the sweep. All texts are as read from the files: the functions that show them make them safe.
@@ -26,14 +26,14 @@
 
 enum {
     REPORT_FOLDERS_MAX = 64,
-    REPORT_RUNS_MAX = 200, /* further runs have no charts and tables */
+    REPORT_RUNS_MAX = 200, /* most runs with charts and tables */
     REPORT_LABEL_BYTES = 64,
     REPORT_LABEL_COLUMNS = 26,
     REPORT_WORDS_BYTES = 96,
     REPORT_ESCAPED_BYTES = 8192,
     REPORT_PATH_BYTES = 2 * SAVED_RUN_PATH_BYTES,
     REPORT_TEXT_COLUMNS_MIN = 40,
-    REPORT_TEXT_COLUMNS = 80, /* columns when the output is not a terminal */
+    REPORT_TEXT_COLUMNS = 80, /* number of columns when the output is not a terminal */
     REPORT_TEXT_COLUMNS_MAX = 160,
     CHART_NAME_BYTES = 40,
     CHART_TEXT_BYTES = 96,
@@ -48,35 +48,35 @@ enum {
 /* The x axis of a chart. It also decides the drawing: dots on a line over sessions, bars for runs,
  * levels (horizontal steps) for all others. */
 enum chart_across {
-    CHART_OVER_TIME,       /* seconds since the start */
-    CHART_OVER_PERCENTILE, /* 1 / (1 - share); the ticks show the share */
-    CHART_OVER_SHARE,      /* per cent of the sessions */
+    CHART_OVER_TIME,       /* the x axis has the seconds since the start */
+    CHART_OVER_PERCENTILE, /* the x axis has 1 / (1 - share); its ticks show the share */
+    CHART_OVER_SHARE,      /* the x axis has per cent of the sessions */
     CHART_OVER_SESSIONS,
-    CHART_OVER_RUNS, /* index in `runs` */
-    CHART_OVER_ROWS, /* rows in the run's tables */
+    CHART_OVER_RUNS, /* the x axis has the index in `runs` */
+    CHART_OVER_ROWS, /* the x axis has the rows in the run's tables */
 };
 
 /* A level from `from` to `to`, or a dot. */
 struct chart_point {
     double from;
-    double to;              /* equals `from` for a dot */
-    double y;               /* NaN: the line has a gap here */
+    double to;              /* x of the point's end; equals `from` for a dot */
+    double y;               /* y of the point; NaN: the line has a gap here */
     double lowest, highest; /* range of repeated measurements; both are y for a single
                                measurement */
 };
 
 struct chart_series {
     char name[CHART_TEXT_BYTES];
-    struct chart_point *points; /* owned */
+    struct chart_point *points; /* points of the series; owned */
     size_t count;
 };
 
 struct chart {
-    char name[CHART_NAME_BYTES]; /* part of a file's name: "rows-per-second" */
+    char name[CHART_NAME_BYTES]; /* name of the chart, a part of file names: "rows-per-second" */
     char title[CHART_TEXT_BYTES];
-    char note[CHART_NOTE_BYTES]; /* how to read the chart; may be "" */
+    char note[CHART_NOTE_BYTES]; /* hint on how to read the chart; may be "" */
     const char *label;           /* label of the y axis, with the unit */
-    const char *unit;            /* written after a value; may be "" */
+    const char *unit;            /* unit that is written after a value; may be "" */
     enum chart_across across;
     double end;     /* end of the x axis */
     bool is_log;    /* the y axis is logarithmic */
@@ -94,9 +94,9 @@ struct chart {
 };
 
 struct chart_list {
-    struct chart *entries; /* owned */
+    struct chart *entries; /* the charts; owned */
     size_t count;
-    bool has_failed; /* out of memory: some charts are missing */
+    bool has_failed; /* memory has run out: some charts are missing */
 };
 
 /* Charts [first, first + count) of the report's list. */
@@ -108,8 +108,9 @@ struct chart_range {
 struct report_run {
     struct saved_run run;
     struct event_list events;
-    char events_error[ERROR_TEXT_BYTES]; /* why the events cannot be read; "" when they were read */
-    char label[REPORT_LABEL_BYTES];      /* short and unique in the report */
+    char events_error[ERROR_TEXT_BYTES]; /* reason why the events cannot be read; "" when they were
+                                            read */
+    char label[REPORT_LABEL_BYTES];      /* name of the run, short and unique in the report */
     const struct saved_sweep *sweep;     /* sweep of the run; NULL if the run does not belong to a
                                             sweep */
     const struct saved_sweep_run *place; /* the run's place in the sweep */
@@ -120,21 +121,22 @@ struct report_run {
 struct report_sweep {
     struct saved_sweep sweep;
     struct chart_range charts;
-    unsigned left_out; /* ended runs without readable files */
+    unsigned left_out; /* number of ended runs without readable files */
 };
 
 struct report {
-    struct report_run *runs; /* owned */
+    struct report_run *runs; /* the runs; owned */
     size_t run_count;
-    struct report_run *running;  /* the run of a sweep that goes on, in `runs` after the others and
-                                    not counted; NULL without one */
-    struct report_sweep *sweeps; /* owned */
+    struct report_run *running;  /* the run that goes on in a sweep: in `runs` after the other runs,
+                                    and not counted; NULL if no run goes on */
+    struct report_sweep *sweeps; /* the sweeps; owned */
     size_t sweep_count;
     size_t beyond; /* number of runs after the first REPORT_RUNS_MAX */
     struct chart_list charts;
     struct chart_range overview; /* charts that compare the runs */
     bool is_over_rows;           /* charts over time have rows in place of time on the x axis */
-    bool has_run_charts;         /* each run has charts: a single run always, several on request */
+    bool has_run_charts; /* each run has charts; a single run always has charts, several runs only
+                            on request */
 };
 
 /* Returns headline `i` of a run, in the order of the table of figures, or NULL if there are no
@@ -179,7 +181,7 @@ enum status report_read_running(struct report *report, const char *folder, const
                                 const char *summary, struct error *error);
 
 /* Reads the folder of a sweep that goes on. `running`: the name of the run that goes on, which may
- * not have begun its files; NULL for none. */
+ * not have begun its files; NULL if no run goes on. */
 enum status report_read_sweep_running(struct report *report, const char *folder,
                                       const char *running, struct error *error);
 void report_free(struct report *report);
@@ -230,7 +232,7 @@ void page_add_head(struct buffer *html, const char *policy, const char *title);
  * the name of the row as HTML, '<' other HTML. */
 struct page_table {
     struct buffer *html;
-    const char *const *columns; /* ends with NULL */
+    const char *const *columns; /* titles of the columns, each after its mark; ends with NULL */
 };
 
 /* Adds the beginning of a table. `heading` and the titles of the columns are HTML. */
@@ -315,10 +317,10 @@ const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES]);
  * members; then add the cases. */
 struct junit_suite {
     char name[128];
-    const char *target, *folder; /* borrowed */
+    const char *target, *folder; /* target and folder of the runs; borrowed */
     int64_t elapsed_ns;
-    int64_t started_wall_ns; /* 0: the run did not begin */
-    struct buffer cases;     /* owned; junit_write_suite frees it */
+    int64_t started_wall_ns; /* start of the run; 0: the run did not begin */
+    struct buffer cases;     /* the test cases so far; owned; junit_write_suite frees them */
     size_t tests, failures, errors;
 };
 

@@ -22,7 +22,7 @@ enum {
     RIGHT = 14,
     CHARACTER = 8, /* largest width of a character in a label */
     BAR_HEIGHT = 26,
-    BAR_VALUE = 80, /* width for the value at the end of a bar */
+    BAR_VALUE = 80, /* width of the room for the value at the end of a bar */
     TICKS_MAX = 48,
     TICKS_UP = 4, /* approximate number of ticks on the y axis */
     TICKS_ACROSS = 5,
@@ -150,7 +150,8 @@ static void fit_across(struct axis *axis, const struct chart *chart)
                      100 - pow(10, 2 - nines));
         }
     } else if (chart->across == CHART_OVER_SESSIONS) {
-        /* a tick at each number of sessions; add_axes leaves out labels without room */
+        /* the axis has a tick at each number of sessions; add_axes leaves out labels without
+         * room */
         double low = 1, high = 1;
         double next = 0;
         while (axis->count < TICKS_MAX && isfinite(next)) {
@@ -175,7 +176,8 @@ static void fit_across(struct axis *axis, const struct chart *chart)
     }
 }
 
-/* Returns the last of 1, 2, 5 and 10 that is not above `value`, or the first not below it. */
+/* Returns the highest of 1, 2, 5 and 10 that is not above `value` or, with `is_up`, the lowest that
+ * is not below `value`. */
 static double round_lead(double value, bool is_up)
 {
     static const double leads[] = {1, 2, 5, 10};
@@ -198,8 +200,8 @@ static void fit_values(struct axis *axis, const struct chart *chart)
     const double top = high > 0 ? high : 1, step = round_step(top / TICKS_UP);
     const double last = step * ceil(top / step - 1e-9);
     if (chart->is_log && low <= high) {
-        /* times in ms; ticks at 1, 2 and 5 times the powers of ten, or at the powers of ten, or at
-         * every second power */
+        /* the axis shows times in ms, with ticks at 1, 2 and 5 times the powers of ten, or at the
+         * powers of ten, or at every second power */
         static const double leads[] = {1, 2, 5};
         const int first = (int)floor(log10(low));
         const double low_power = pow(10, first), high_power = pow(10, floor(log10(high)));
@@ -391,8 +393,8 @@ static void add_curves(const struct drawing *drawing)
         if (chart->across != CHART_OVER_SESSIONS) {
             add_levels(drawing, series);
         }
-        /* a line from point to point, a dot at each point, and a bar from the lowest to the highest
-         * value of each point */
+        /* draws a line from point to point, a dot at each point, and a bar from the lowest to the
+         * highest value of each point */
         for (size_t j = 0; j < 3 * series->count && chart->across == CHART_OVER_SESSIONS; j++) {
             const size_t part = j / series->count, at = j % series->count;
             const struct chart_point *point = &series->points[at];
@@ -457,7 +459,7 @@ void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number
     drawing->top = chart->mark_count > 0 ? TOP_WITH_MARKS : TOP;
     drawing->width = WIDTH - RIGHT - drawing->left - (is_bars ? BAR_VALUE : 0);
     drawing->height = height - BOTTOM - drawing->top;
-    /* the caption, and a description for screen readers: the range of each line */
+    /* adds the caption, and a description for screen readers: the range of each line */
     buffer_add_format(html,
                       "<figure data-across=\"%s\" data-unit=\"%s\" data-log=\"%s%s\"><figcaption>"
                       "<b id=\"c%zu\">%s</b><span class=\"legend\">",

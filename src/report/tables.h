@@ -24,7 +24,7 @@ enum {
     REPORT_TEXT_BYTES = FIGURE_KEY_BYTES + SCRIPT_NAME_BYTES + BOUND_UNIT_BYTES
 };
 
-/* Which files have a cell. */
+/* The files that have a cell. */
 enum report_place {
     IN_CSV_AND_JSON,
     IN_CSV,
@@ -33,13 +33,13 @@ enum report_place {
 };
 
 struct report_cell {
-    char key[FIGURE_KEY_BYTES]; /* column of the CSV file */
+    char key[FIGURE_KEY_BYTES]; /* name of the cell, its column in the CSV file */
     enum figure_unit unit;
     struct figure_value value;
     enum report_place place;
-    const char *object; /* in JSON the object with the cell, a member of the row's object; NULL for
-                           the row's object itself */
-    const char *member; /* name of the cell in JSON; NULL for the key */
+    const char *object; /* name of the object that has the cell in JSON, a member of the row's
+                           object; NULL: the row's object itself has the cell */
+    const char *member; /* name of the cell in JSON; NULL: the name is the key */
 };
 
 struct report_row {
@@ -67,12 +67,13 @@ struct report_column {
                          if the page does not have the column */
     const char *text; /* title in the text report, "append\np50" with two lines; NULL if the text
                          report does not have the column */
-    int width;        /* in the text report, as printf takes it: negative aligns to the left */
+    int width;        /* width in the text report; a negative width aligns to the left (printf) */
     enum report_runs runs;
 };
 
 struct report_table {
-    void (*fill)(struct report_row *row, const void *record); /* adds every cell */
+    /* adds every cell of a record to the row */
+    void (*fill)(struct report_row *row, const void *record);
     const struct report_column *columns;
     size_t column_count;
 
@@ -106,7 +107,7 @@ struct host_interval {
 /* The calls of a scripted operation in an interval, which has its snapshots. */
 struct operation_interval {
     const struct interval *interval;
-    size_t operation; /* index in the row's operations */
+    size_t operation; /* number of the operation in the row's operations */
 };
 
 /* One of several ranks. In the text report: the sum of all ranks of a machine. */
@@ -120,14 +121,14 @@ struct rank_row {
 /* A transaction of the script, or the statements of one name. */
 struct operation_row {
     const struct figure_set *set;
-    size_t operation;            /* index in the set's operations */
+    size_t operation;            /* number of the operation in the set's operations */
     const struct causes *causes; /* errors of the run; NULL if the row has no first error */
 };
 
 /* A metric that the script declares. */
 struct metric_row {
     const struct metric_sum *sum;
-    int64_t measured_ns; /* time in which the values were added */
+    int64_t measured_ns; /* time in which the values were added, in ns */
 };
 
 /* A table of the script. */
@@ -138,9 +139,9 @@ struct dataset_row {
 
 /* A setting of a server that weakens durability. */
 struct weakened_row {
-    const char *host; /* NULL if the run has one host */
+    const char *host; /* name of the host; NULL if the run has one host */
     const struct server_setting *setting;
-    const char *why; /* what can be lost */
+    const char *why; /* loss that the setting can cause */
 };
 
 /* Returns what can be lost with a setting of a server, or NULL if the setting does not weaken
@@ -148,7 +149,7 @@ struct weakened_row {
 const char *report_weakness(const struct settings_queries *words,
                             const struct server_setting *setting);
 
-/* The tables, and the records of their rows. */
+/* The tables. The comment of a table names the record that makes a row of the table. */
 extern const struct report_table report_levels;               /* struct level */
 extern const struct report_table report_samples;              /* struct sample */
 extern const struct report_table report_intervals;            /* struct interval */
@@ -177,7 +178,8 @@ extern const struct report_table report_invariants;           /* struct invarian
 extern const struct report_table report_findings;             /* struct finding */
 extern const struct report_table report_expectations;         /* struct expectation */
 extern const struct report_table report_weakened;             /* struct weakened_row */
-extern const struct report_table report_fairness;             /* only on the page */
-extern const struct report_table report_nodes; /* ranks with a trace; only on the page */
+extern const struct report_table report_fairness;             /* its only row is made by the page */
+/* the ranks with a trace; only the page has the table */
+extern const struct report_table report_nodes;
 
 #endif

@@ -21,12 +21,12 @@
 enum {
     LABEL = SCREEN_LABEL_COLUMNS,
     HOST_LABEL = 20,
-    SCRIPT_LABEL = 14, /* "Transactions" */
+    SCRIPT_LABEL = 14, /* columns of the label "Transactions" and two blanks */
     FIGURE_COLUMN = 33,
     CAUSES_SHOWN = 5,
     FINDINGS_SHOWN = 2,
     CHECK_INDENT = 6,
-    CHECK_WHERE_COLUMNS = 18, /* rest of a line after the columns of numbers */
+    CHECK_WHERE_COLUMNS = 18, /* columns of a line that are left after the columns of numbers */
 };
 
 /* The output, and the text for the next line or lines. */
@@ -212,8 +212,8 @@ static void put_sum(struct screen *out, const char *label, const struct figure_s
                     enum figure_id total, enum figure_id first, enum figure_id last)
 {
     enum {
-        EACH,   /* for example: + 0 refused + 0 timed out */
-        JOINED, /* for example: + 0 refused/timed out */
+        EACH,   /* every term: + 0 refused + 0 timed out */
+        JOINED, /* terms that are 0 joined: + 0 refused/timed out */
         NONE,
         FORMS
     };
@@ -313,8 +313,8 @@ static void put_retries(struct screen *out, const uint64_t counters[RECORDER_COU
     const char *before = ": ";
     for (size_t i = COUNTS_OF_RETRIES; i < OPERATION_COUNTS; i++) {
         const uint64_t retries = counters[operation_count_sums[i]];
-        /* a script has to ask for retries after a duplicate key: they are shown only when there
-         * were any */
+        /* retries after a duplicate key are shown only if there were any, because a script has to
+         * ask for them */
         if (retries > 0 || i != COUNT_RETRIES_DUPLICATE) {
             say(out, "%s%s %s", before, UNITS_COUNT(retries),
                 operation_count_names[i] + strlen("retries_"));
@@ -591,7 +591,7 @@ static const char *format_cell(const struct report_cell *cell, bool has_no_decim
         return text;
     case FIGURE_UNIT_VALUE:
         return format_value(value->number, text);
-    default: /* rates */
+    default: /* the other units are rates */
         return has_no_decimals ? units_format_count((uint64_t)llround(value->number), text)
                                : format_rate(value->number, text);
     }
@@ -700,8 +700,8 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     }
     for (size_t i = 0; i < operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
-        /* a script's only transaction, or tries without retries: the line of all transactions has
-         * the same values */
+        /* the line of all transactions has the same values: a script's only transaction, or tries
+         * without retries */
         const bool is_copy =
             (is_transaction(&operations.entries[i]) && transactions == 1) ||
             (i == OPERATION_TRY && transactions_retries(result->totals.counters) == 0);
@@ -834,14 +834,14 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
     const uint64_t statements =
         counters[RECORDER_READS] + counters[RECORDER_WRITES] + counters[RECORDER_OTHERS];
     if (figure_get(set, FIGURE_SCRIPT_PERCENT, &percent)) {
-        /* not after a warm-up, which has CPU time but no count of statements */
+        /* left out after a warm-up, which has CPU time but no count of statements */
         say_if(out, statements > 0 && result->totals.warm_up[RECORDER_TRANSACTIONS_BEGUN] == 0,
                ", %.2f us a statement",
                resources->client_cpu_s * 1e6 / (double)(statements > 0 ? statements : 1));
         say(out, ", script %.1f %% of the transactions' time", percent);
     }
     say_if(out, memory > 0, ", %s memory", UNITS_BYTES(memory));
-    /* without the memory of the program itself */
+    /* the memory of the program itself is subtracted */
     const uint64_t bare = MIN(resources->bare_client_memory_bytes, memory);
     if (memory > bare && bare > 0 && result->sessions.connected > 0) {
         say(out, ", %s a session", UNITS_BYTES((memory - bare) / result->sessions.connected));
@@ -1511,7 +1511,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     }
     put_text(&out, "Note", search->figures_note);
     fputc('\n', stream);
-    /* all levels, however many: they are the result of the search */
+    /* all levels are written, however many, because they are the result of the search */
     put_table(&out, &report_levels, &set.operations, search->levels, search->count,
               sizeof *search->levels);
     put_level_waits(&out, &set.operations, search, result);

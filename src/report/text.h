@@ -57,21 +57,23 @@ struct progress_point {
 /* The state of the run at the end of an interval. */
 struct progress_state {
     const struct interval *interval;
-    const struct sample *sample; /* the latest sample; NULL before the first */
+    /* the latest sample of CPU and memory; NULL before the first sample */
+    const struct sample *sample;
     const struct recorder_snapshot *total;
-    int64_t work_start_ns; /* from the start of the run to the gate's opening; -1: the gate is still
-                              closed */
-    struct waits *waits;   /* NULL without --waits */
+    int64_t work_start_ns; /* time from the start of the run to the gate's opening; -1: the gate is
+                              still closed */
+    struct waits *waits;   /* waits of the sessions; NULL without --waits */
 };
 
 struct progress {
     struct notice notice;
     const struct plan *plan;
-    int64_t step_ns;      /* without a terminal: time between two lines */
-    int64_t next_line_ns; /* without a terminal: when the next line is due */
+    int64_t step_ns;      /* time between two lines without a terminal */
+    int64_t next_line_ns; /* moment at which the next line is due without a terminal */
     bool has_shown_reads; /* the hint about the cost of reads was shown */
     size_t point_count;
-    struct progress_point points[PROGRESS_POINTS]; /* used to estimate the time left */
+    /* points from which the time left is estimated */
+    struct progress_point points[PROGRESS_POINTS];
 };
 
 void progress_init(struct progress *progress, int fd, const struct plan *plan);
@@ -90,7 +92,7 @@ void progress_format(const struct progress *progress, const struct progress_stat
  * time left uses all intervals. Shows nothing with plan->is_quiet. */
 void progress_show(struct progress *progress, const struct progress_state *now);
 
-/* Clears the rewritten line. */
+/* Clears the line of progress that is rewritten on a terminal. */
 void progress_end(struct progress *progress);
 
 /* Progress while a script's tables are loaded, on stderr: a line every second on a terminal, else
@@ -98,8 +100,8 @@ void progress_end(struct progress *progress);
 struct load_progress {
     struct notice notice;
     bool is_quiet;
-    int64_t step_ns, next_ns; /* time between two lines, and when the next line is due, since the
-                                 load began */
+    int64_t step_ns, next_ns; /* time between two lines, and the moment at which the next line is
+                                 due, since the load began */
 };
 void load_progress_init(struct load_progress *progress, const struct plan *plan);
 void load_progress_show(struct load_progress *progress, const struct load_counts *counts);
@@ -116,12 +118,13 @@ void load_progress_end(struct load_progress *progress);
  */
 struct metrics_state {
     bool is_running;
-    int64_t started_wall_ns; /* since 1970 UTC */
+    int64_t started_wall_ns; /* start of the run, since 1970-01-01 UTC */
     int64_t elapsed_ns;
     uint64_t sessions_alive; /* sessions with a connection now */
-    bool has_sample;         /* true from the end of the first interval on */
+    bool has_sample;         /* `sample` is valid: the first interval has ended */
     struct sample sample;    /* the latest sample of CPU and memory */
-    struct waits *waits;     /* NULL without --waits; borrowed until the sessions have ended */
+    /* waits of the sessions; NULL without --waits; borrowed until the sessions have ended */
+    struct waits *waits;
 };
 
 /* Adds all metrics to *buffer. `total` has all counts so far. The caller sets LC_NUMERIC to a
@@ -137,7 +140,8 @@ struct metrics;
 enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan,
                              struct error *error);
 
-/* Publishes the state at the end of an interval. Takes NULL, as the next two functions do. */
+/* Publishes the state at the end of an interval. `metrics` may be NULL, also for the next two
+ * functions. */
 void metrics_update(struct metrics *metrics, const struct progress_state *now);
 
 /* Publishes the last state, after the sessions have ended. Returns why the file is not up to date;
@@ -148,7 +152,8 @@ const char *metrics_finish(struct metrics *metrics, const struct recorder_snapsh
  * removed. */
 void metrics_end(struct metrics *metrics, bool is_failed);
 
-/* GET /metrics on a TCP port (report/web.h). Any thread may replace the text at any time. */
+/* The server for GET /metrics on a TCP port (report/web.h). Any thread may replace the text at any
+ * time. */
 enum {
     METRICS_HTTP_CLIENTS_MAX = 16,
     METRICS_HTTP_FILES_MAX = METRICS_HTTP_CLIENTS_MAX + WEB_OTHER_FILES
@@ -163,7 +168,7 @@ struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct 
 /* Replaces the text, which is copied. Any thread. Out of memory: the old text stays. */
 void metrics_http_publish(struct metrics_http *http, const char *text, size_t length);
 
-/* Ends the thread and every connection at once. Takes NULL. */
+/* Ends the thread and every connection at once. `http` may be NULL. */
 void metrics_http_stop(struct metrics_http *http);
 
 /*
@@ -217,17 +222,19 @@ enum {
 };
 
 struct check_report {
-    uint64_t sessions;            /* the number of sessions that the user asked about */
-    const char *target;           /* without its password; NULL for this machine only */
-    const char *version;          /* version of the server; NULL or "": unknown */
-    const char *note;             /* how the connection works; may be NULL or "" */
-    const char *io_trace;         /* whether I/O can be traced; NULL if not asked */
-    const char *workload;         /* script; may be NULL */
-    unsigned prepared_statements; /* statements that the script prepares in each session */
+    uint64_t sessions;   /* number of sessions that the user asked about */
+    const char *target;  /* the target without its password; NULL: only this machine is checked */
+    const char *version; /* version of the server; NULL or "": unknown */
+    const char *note;    /* description of how the connection works; may be NULL or "" */
+    /* text that says whether I/O can be traced; NULL if the user did not ask */
+    const char *io_trace;
+    const char *workload; /* name of the script; may be NULL */
+    /* number of statements that the script prepares in each session */
+    unsigned prepared_statements;
     const struct limit_list *list;
-    uint64_t fitting;          /* sessions that fit; LIMIT_NONE: no limit was found */
+    uint64_t fitting;          /* number of sessions that fit; LIMIT_NONE: no limit was found */
     const struct limit *first; /* the limit that is reached first; NULL if no limit was found */
-    const char *failure;       /* why the database was not asked; NULL or "": it was asked */
+    const char *failure;       /* reason why the database was not asked; NULL or "": it was asked */
     bool is_short;             /* the sessions certainly do not fit; stderr has the conclusion, and
                                   the text does not repeat it */
     enum exit_code code;

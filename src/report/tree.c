@@ -136,7 +136,8 @@ struct tree tree_figures(struct tree root, const char *section, const struct fig
 bool tree_write(FILE *stream, json_t *json, bool has_failed)
 {
     enum {
-        REAL_DIGITS = 15 /* enough for nanoseconds in a run of days, and 95238.1 stays 95238.1 */
+        REAL_DIGITS = 15 /* digits of a real number: enough for nanoseconds in a run of days, and
+                            95238.1 stays 95238.1 */
     };
     const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS);
     errno = 0;

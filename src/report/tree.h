@@ -13,8 +13,8 @@
 #include "figures/figures.h"
 
 struct tree {
-    json_t *json;     /* borrowed: its parent owns it */
-    bool *has_failed; /* whether an allocation failed anywhere in the tree */
+    json_t *json;     /* the object or array; borrowed, because its parent owns it */
+    bool *has_failed; /* an allocation failed somewhere in the tree */
 };
 
 /* Adds a value and takes over the reference, even on failure. NULL counts as a failure. */
@@ -24,7 +24,7 @@ void tree_put(struct tree tree, const char *key, json_t *value);
 struct tree tree_object(struct tree tree, const char *key);
 struct tree tree_array(struct tree tree, const char *key);
 
-/* Returns an object; adds it when it is missing. */
+/* Returns the member object `key`; adds it when it is missing. */
 struct tree tree_member(struct tree tree, const char *key);
 
 /* Adds an element to an array. */

@@ -22,38 +22,41 @@
 enum {
     CLIENT_TIME_S = 5,
     BACKLOG = 128,
-    PAUSE_MS = 1000,       /* after a failed accept */
-    SEND_BYTES = 1 << 20,  /* the kernel takes a whole answer, so a slow reader does not matter */
-    TOO_LONG = 413,        /* the library's name for this code depends on its version */
-    LAST_ROUNDS_MAX = 200, /* rounds in which the last answers are sent */
+    PAUSE_MS = 1000,      /* pause after a failed accept */
+    SEND_BYTES = 1 << 20, /* size of a socket's send buffer: the kernel takes a whole answer, so a
+                             slow reader does not matter */
+    TOO_LONG = 413, /* HTTP's code for a body that is too long; the library's name for it depends on
+                       the version */
+    LAST_ROUNDS_MAX = 200, /* most rounds in which the last answers are sent */
 };
 
 struct client {
     int sock;
-    struct MHD_Connection *held; /* its request is held; else NULL */
+    /* connection of the client whose request is held; NULL: no request is held */
+    struct MHD_Connection *held;
 };
 
 struct web {
     struct web_site site;
     int listeners[WEB_LISTENERS_MAX];
     size_t listener_count;
-    int folder; /* of the Unix socket; -1: not open */
-    int wake;   /* eventfd */
+    int folder; /* descriptor of the Unix socket's folder; -1: not open */
+    int wake;   /* descriptor of an eventfd that wakes the thread */
     atomic_bool is_stopping;
     pthread_t thread;
     struct MHD_Daemon *daemon;
-    /* the rest is only for `thread` */
-    struct client *clients; /* owned; the oldest first */
+    /* The members below are only for `thread`. */
+    struct client *clients; /* the clients, the oldest first; owned */
     size_t client_count;
     size_t held;
-    bool is_ending; /* no request is held any more */
-    bool
-        has_resumed; /* requests were resumed, and the library does not tell when to run for them */
+    bool is_ending;   /* no request is held any more */
+    bool has_resumed; /* requests were resumed, and the library does not report when it has to run
+                         for them */
 };
 
 /* The state of a request that is being received. */
 struct arrival {
-    char *body; /* owned; NULL without a body */
+    char *body; /* the body so far; owned; NULL without a body */
     size_t bytes;
     bool was_held;
 };
@@ -345,7 +348,8 @@ static void *serve(void *argument)
         struct wanted wanted = want(web, mono_now_ns() < pause_until_ns);
         eventfd_t events;
         if (poll(wanted.files, wanted.count, waiting_ms(web, turn_ns)) < 0 && errno != EINTR) {
-            mono_sleep(MONO_NS_PER_S); /* out of memory, or the limit of descriptors was lowered */
+            /* memory has run out, or the limit of descriptors was lowered */
+            mono_sleep(MONO_NS_PER_S);
             continue;
         }
         if (wanted.files[0].revents != 0) {

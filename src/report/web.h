@@ -1,5 +1,5 @@
 /*
- * A small HTTP server in this program: /metrics and the live page are served by it. A thread
+ * A small HTTP server in this program: it serves /metrics and the live page. A thread
  * accepts connections and answers through libmicrohttpd. A connection carries one request. A client
  * that is silent for 5 s is disconnected. When clients_max clients are connected, a new client
  * replaces the oldest, so that silent clients do not block others.
@@ -19,13 +19,14 @@ struct MHD_Connection;
 struct MHD_Response;
 
 enum {
-    WEB_PLACES_MAX = 2,                     /* addresses of the host that are listened on */
-    WEB_LISTENERS_MAX = WEB_PLACES_MAX + 1, /* and a Unix socket */
-    /* descriptors beside those of the clients: the listeners, the library's epoll, an event, and a
-     * new client before the oldest is closed */
+    WEB_PLACES_MAX = 2, /* most addresses of the host on which the server listens */
+    /* listening sockets: the addresses, and a Unix socket */
+    WEB_LISTENERS_MAX = WEB_PLACES_MAX + 1,
+    /* descriptors in addition to the descriptors of the clients: the listeners, the library's
+     * epoll, an event, and a new client before the oldest is closed */
     WEB_OTHER_FILES = WEB_PLACES_MAX + 3,
-    WEB_SOCKET_FILES = 2,  /* with a Unix socket: the socket and its folder */
-    WEB_BODY_BYTES = 4096, /* a longer body of a request is refused */
+    WEB_SOCKET_FILES = 2,  /* descriptors of a Unix socket: the socket and its folder */
+    WEB_BODY_BYTES = 4096, /* longest body of a request; a longer body is refused */
     WEB_PLACE_BYTES = 64,
 };
 
@@ -39,11 +40,11 @@ struct web_request {
     struct web *web;
     struct MHD_Connection *connection;
     const char *method, *path;
-    const char *body; /* ends with NUL; "" without a body */
+    const char *body; /* the body, which ends with NUL; "" without a body */
     size_t body_bytes;
     bool was_held; /* the request was held before; it must be answered now */
     bool is_loopback;
-    bool is_socket;             /* arrived at the Unix socket */
+    bool is_socket;             /* the request arrived at the Unix socket */
     char here[WEB_PLACE_BYTES]; /* the address at which the request arrived; "" if unknown */
 };
 
@@ -52,16 +53,16 @@ const char *web_header(const struct web_request *request, const char *name);
 const char *web_parameter(const struct web_request *request, const char *name);
 
 struct web_site {
-    const char *option; /* the option that serves the site, for errors: "--metrics" */
-    const char *host;   /* NULL: only the Unix socket */
+    const char *option; /* the option that serves the site, for messages: "--metrics" */
+    const char *host;   /* host to listen on; NULL: only the Unix socket is served */
     uint16_t port;
-    const char *folder; /* folder for a Unix socket, WEB_SOCKET_NAME; NULL: without a socket */
+    const char *folder; /* folder for the Unix socket WEB_SOCKET_NAME; NULL: no Unix socket */
     unsigned clients_max;
-    size_t stack_bytes; /* of the thread; 0: the default */
+    size_t stack_bytes; /* stack of the server's thread; 0: the default size */
     /* Answers with web_reply. Returns false to hold the request until web_resume. */
     bool (*answer)(void *context, const struct web_request *request);
-    /* Called after each event, and at the moment that the previous call returned (monotonic). NULL:
-     * nothing is to be done. */
+    /* Called after each event, and at the moment that the previous call returned (monotonic). The
+     * member may be NULL. */
     int64_t (*turn)(void *context, struct web *web);
     void *context;
 };
@@ -85,7 +86,8 @@ struct MHD_Response *web_response(const char *type, const char *text, size_t len
 /* Answers a request. A response may answer many requests. */
 void web_reply(const struct web_request *request, unsigned code, struct MHD_Response *response);
 
-/* Sends what the kernel takes at once, then ends the thread and every connection. Takes NULL. */
+/* Sends what the kernel takes at once, then ends the thread and every connection. `web` may be
+ * NULL. */
 void web_stop(struct web *web);
 
 #endif

@@ -9,7 +9,8 @@
 #include "report/report.h"
 
 #define UNKNOWN "–"
-#define COUNT_MAX 1e15 /* larger numbers lose digits in a double */
+/* most that is shown as a whole number: larger numbers lose digits in a double */
+#define COUNT_MAX 1e15
 
 const char *report_format(double value, char text[REPORT_WORDS_BYTES])
 {
@@ -250,8 +251,8 @@ static const char *format_argument(const struct option_entry *option, const json
 
 void report_add_command(struct buffer *line, const struct saved_run *run)
 {
-    /* The target includes the first four. The plan in run.json has values for the others even if
-     * the user did not give them. */
+    /* The target includes the first four options. The plan in run.json has values for the others
+     * even if the user did not give them. */
     static const char *const passed[] = {"host",       "port",      "user",         "database",
                                          "sessions",   "seed",      "min-sessions", "server-pid",
                                          "stack-size", "max-failed"};
@@ -275,7 +276,8 @@ void report_add_command(struct buffer *line, const struct saved_run *run)
         buffer_add_format(line, " %" JSON_INTEGER_FORMAT, records);
     }
     if (folder == NULL || folder[0] == '\0' || strstr(target, folder) == NULL) {
-        buffer_add_text(line, " "); /* left out: a target in the folder, made by the run */
+        /* a target in the run's folder, which the run made, is left out */
+        buffer_add_text(line, " ");
         report_add_word(line, target);
     }
     for (const struct option_entry *option = option_table; option->name != NULL; option++) {

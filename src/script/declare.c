@@ -14,7 +14,7 @@ enum {
     COLUMN_NAME_BYTES = 64,
     CLAIM_BYTES = 160,
     METRICS_MAX = 40,
-    PARTITIONS_MAX = 8192, /* of MariaDB and MySQL */
+    PARTITIONS_MAX = 8192, /* most partitions of a table in MariaDB and MySQL */
 };
 
 const char *const script_metric_kinds[] = {
@@ -276,8 +276,8 @@ static void read_texts(lua_State *lua, struct script *script, int index, struct 
     }
 }
 
-/* Adds the indexes of a dialect, or those of every other dialect (NULL), from the list at the top
- * of the stack. */
+/* Adds the indexes from the list at the top of the stack. `dialect` is the dialect for which they
+ * are made; NULL: every dialect that has no list of its own. */
 static void read_index_list(lua_State *lua, struct script_dataset *dataset, const char *dialect,
                             const char *name)
 {
@@ -411,7 +411,7 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
            dataset->name);
     argument_options(lua, at, "a column", known, 3);
     lua_rawgeti(lua, at, 1);
-    size_t length; /* 0 if not a text */
+    size_t length; /* length of the text; 0 if the value is not a text */
     const char *name = lua_tolstring(lua, -1, &length);
     DEMAND(lua, length > 0 && name[0] != '\0' && strlen(name) < COLUMN_NAME_BYTES,
            "dataset '%s': a column must begin with its name, a text of 1 to %d bytes",

@@ -15,12 +15,13 @@ enum {
     FORMAT_WIDTH_MAX = 255,
     NUMBER_BYTES = 24, /* length of the longest number: a sign or prefix and 22 octal digits */
     TEXT_BYTES_MAX = 16 << 20,
-    ZETA_DIRECT = 16, /* terms that zeta_direct adds before the formula takes over */
+    ZETA_DIRECT = 16, /* number of terms that zeta_direct adds before the formula takes over */
 };
 
 #define YCSB_ITEMS UINT64_C(10000000000)
-#define LN_20 2.995732273553991         /* -ln(0.05) */
-#define YCSB_RANGE_SHARE 0.8571428571   /* the share of n, exponential.frac, of YCSB */
+#define LN_20 2.995732273553991 /* -ln(0.05) */
+/* the share of n in YCSB's exponential distribution (exponential.frac) */
+#define YCSB_RANGE_SHARE 0.8571428571
 #define BELOW_RANGE 0.03034811154484251 /* exp(-LN_20 / YCSB_RANGE_SHARE) */
 
 /* Counters. */
@@ -31,7 +32,7 @@ struct counter {
     _Atomic uint64_t known; /* the lowest n that is pending or not taken; written under `lock` */
     pthread_mutex_t lock;   /* lock for known, next and ended */
     uint64_t next;
-    /* a bit for each n from `known` on; 1: its transaction has ended */
+    /* a bit for each n from `known` on; 1: the transaction of the number has ended */
     uint64_t ended[COUNTER_WINDOW / WORD_BITS];
 };
 
@@ -137,7 +138,7 @@ static double zeta_open(double n, double theta)
 {
     const double log_n = log(n);
     const double integral = log_n * expm1_ratio((1 - theta) * log_n);
-    const double power = (1 + (1 - theta) * integral) / n; /* n^-theta */
+    const double power = (1 + (1 - theta) * integral) / n; /* equals n^-theta */
     const double step = 1 / (n * n);
     double term = theta / (12 * n);
     double sum = 0.5 - term;
@@ -173,7 +174,7 @@ double draw_zeta(uint64_t n, double theta)
 
 struct conversion {
     const struct draw *inner;
-    size_t before; /* bytes of text between the previous conversion and this one */
+    size_t before; /* number of bytes of text between the previous conversion and this one */
     int width;
     char type;
     bool is_abandoned, has_sign, has_blank, has_zeros, has_prefix;
@@ -189,15 +190,15 @@ struct format {
 /* Gray's approximation of zipfian over 0 … n-1. */
 struct gray {
     double theta;
-    double second; /* zeta(2) */
+    double second; /* the value zeta(2) */
     double constant;
-    double zeta, eta; /* valid only if the range is fixed */
+    double zeta, eta; /* constants of the approximation; valid only if the range is fixed */
 };
 
 /* Rejection-inversion over 1 … n. */
 struct zipf {
     double theta;
-    double enough; /* an x that is at most this much less than k is accepted without another test */
+    double enough; /* largest distance of x from k at which k is accepted without another test */
     double low;    /* the integral at 1.5, minus the share of 1 */
     double high;   /* the integral at n + 0.5, if the range is fixed */
 };
@@ -208,7 +209,7 @@ struct keys {
                                    NULL */
     int64_t a, b;
     union {
-        double power; /* for KEYS_PARETO */
+        double power; /* exponent of KEYS_PARETO */
         struct {
             double set, share;
         } hot;

@@ -22,9 +22,9 @@
  * each value of a table. */
 struct draw_stream {
     uint64_t base;
-    uint64_t count; /* numbers drawn so far */
-    /* For a value of a table: the row, from 0. While a script runs: turn × sessions + session, the
-     * number of the transaction if all sessions took turns. */
+    uint64_t count; /* number of random numbers drawn so far */
+    /* The row, from 0, when a value of a table is drawn. While a script runs: turn × sessions +
+     * session, which would be the number of the transaction if all sessions took turns. */
     uint64_t row;
 };
 
@@ -47,7 +47,7 @@ static inline double draw_unit(struct draw_stream *stream)
  * either is in the table or will never be in it. Any thread may call these functions.
  */
 struct counter;
-struct counter *counter_create(uint64_t start); /* NULL if memory runs out */
+struct counter *counter_create(uint64_t start); /* returns NULL if memory runs out */
 void counter_destroy(struct counter *counter);
 
 /* Divides the numbers among `stride` processes: this process takes start + place and every
@@ -101,23 +101,24 @@ enum keys_kind {
     KEYS_YCSB_ZIPFIAN, /* YCSB's ScrambledZipfianGenerator; theta = 0.99 */
     KEYS_KINDS,
 };
-extern const char *const keys_kind_names[]; /* "uniform", … "ycsb_zipfian"; ends with NULL */
+/* names of the kinds: "uniform", … "ycsb_zipfian"; ends with NULL */
+extern const char *const keys_kind_names[];
 
 struct keys_options {
-    double theta;     /* 0: the default of the distribution */
-    double h;         /* 0: 0.2 */
-    double hot_set;   /* 0: 0.2 */
-    double hot_share; /* 0: 0.8 */
+    double theta;   /* exponent of the zipfian distributions; 0: the default of the distribution */
+    double h;       /* parameter h of KEYS_PARETO; 0: 0.2 */
+    double hot_set; /* share of the keys that are hot in KEYS_HOTSPOT; 0: 0.2 */
+    double hot_share; /* share of the draws that take hot keys in KEYS_HOTSPOT; 0: 0.8 */
 };
 
 enum draw_kind {
-    DRAW_ROW,    /* base + stream.row */
+    DRAW_ROW,    /* sum of `base` and stream.row */
     DRAW_FORMAT, /* a text with numbers of inner generators: %d, %06d, %x … */
     /* min … max bytes of printable ASCII (0x20 … 0x7e) except quotes and the backslash */
     DRAW_TEXT,
     DRAW_PATTERN, /* a copy of the pattern with '#' replaced by digits, '@' by lower-case letters */
     DRAW_KEYS,
-    DRAW_REAL,   /* uniform in a … b */
+    DRAW_REAL,   /* a real number, uniform in a … b */
     DRAW_DERIVE, /* a Lua function converts the value of an inner generator */
 };
 
@@ -133,7 +134,8 @@ struct draw_value {
     } type;
     int64_t integer;
     double real;
-    const char *text; /* not terminated by a NUL; borrowed from the caller's room or from Lua */
+    /* the text, not terminated by a NUL; borrowed from the caller's room or from Lua */
+    const char *text;
     size_t length;
 };
 
@@ -156,8 +158,8 @@ struct draw *draw_derive(struct draw *inner, int function, struct error *error);
 void draw_destroy(struct draw *draw);
 
 enum draw_kind draw_kind(const struct draw *draw);
-struct draw *draw_inner(const struct draw *draw); /* only for DRAW_DERIVE */
-int draw_function(const struct draw *draw);       /* only for DRAW_DERIVE */
+struct draw *draw_inner(const struct draw *draw); /* the inner generator; only for DRAW_DERIVE */
+int draw_function(const struct draw *draw);       /* number of the function; only for DRAW_DERIVE */
 
 /* Returns the size of the buffer for draw_value: the number of bytes of the longest text that can
  * be drawn. Returns 0 if the generator draws numbers. */

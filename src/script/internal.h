@@ -44,7 +44,7 @@
 /* A text NAME=VALUE of --set. */
 struct script_set {
     const char *name;
-    const char *value; /* NULL if the text has no '=' */
+    const char *value; /* the value; NULL if the text has no '=' */
     bool is_used;      /* the script declares a parameter of this name */
 };
 
@@ -61,63 +61,67 @@ enum object_kind {
 struct object {
     enum object_kind kind;
     int number;        /* index in the script's array; unused for OBJECT_DRAW */
-    struct draw *draw; /* owned; only for OBJECT_DRAW */
+    struct draw *draw; /* the generator; owned; only for OBJECT_DRAW */
 };
 
 struct script_source {
-    char *text; /* the source text; owned, as are all pointers below */
+    char *text; /* the source text; owned, as are the members that follow */
     size_t length;
     char *chunk_name;          /* Lua's name of the chunk, "@oltp.lua" */
     struct buffer code;        /* the compiled chunk that sessions load */
     struct script_state *main; /* the state of script_load; owns the generators */
-    struct buffer *strings;    /* names and texts, one block each */
+    struct buffer *strings;    /* names and texts of the declarations, one block for each */
     size_t string_count;
-    struct table *load_tables; /* for each dataset, the columns that the load writes */
-    char *set_text;            /* a copy, because an abandoned thread may still read it */
-    struct script_set *sets;   /* point into set_text */
+    struct table *load_tables; /* columns that the load writes, for each dataset */
+    char *set_text;          /* copy of the texts of --set: an abandoned thread may still read it */
+    struct script_set *sets; /* the settings in set_text; they point into set_text */
     size_t set_count;
     atomic_bool is_abandoned; /* the thread that runs the top level was abandoned */
     /* lock for `dialect` and `statements`, and for main->slow_place during script_load */
     pthread_mutex_t lock;
     char *dialect;
-    struct statement *statements; /* statements for `dialect` */
+    struct statement *statements; /* the statements for `dialect` */
 };
 
 struct script_state {
     lua_State *lua;
-    const struct script *script; /* borrowed */
-    struct script *declaring;    /* the same script while script_load declares it, else NULL */
+    const struct script *script; /* script that the state runs; borrowed */
+    struct script *declaring;    /* the script, while script_load declares it; else NULL */
     struct script_place place;
-    size_t used_bytes;    /* bytes that Lua has allocated */
-    int64_t alone_cpu_ns; /* CPU time when the top level, on_session or a batch of rows began */
+    size_t used_bytes;    /* number of bytes that Lua has allocated */
+    int64_t alone_cpu_ns; /* CPU time at the moment when the top level, on_session or a batch of
+                             rows began */
     bool is_ending;       /* the run has ended, but the function still runs */
-    int64_t ending_ns, ending_cpu_ns; /* when is_ending became true */
+    int64_t ending_ns, ending_cpu_ns; /* moment, and CPU time, at which is_ending became true */
     bool is_declaring;                /* the top level runs */
     bool is_connecting; /* a function of on_session runs: the run may not have begun */
     bool is_deriving;   /* a function of derive runs */
-    /* why the function must end, even if pcall caught the error; SCRIPT_DONE: it may go on */
+    /* reason why the function must end, even if pcall caught the error; SCRIPT_DONE: it may go
+     * on */
     enum script_end end;
     char why[ERROR_TEXT_BYTES]; /* the text of a rollback or of SCRIPT_WRONG */
-    double bytes_seen; /* bytes that C functions have processed since the last check of the time */
+    double bytes_seen;   /* number of bytes that C functions have processed since the last check of
+                            the time */
     char slow_place[80]; /* place of a call with a pattern that may take long, "x.lua:3" */
 
-    /* Numbers of declarations so far. A session must declare the same as script_load. */
+    /* Numbers of the declarations so far. A session must declare the same as script_load. */
     size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session,
         invariants, metrics;
-    int *function_refs;    /* references to the functions of derive */
-    int *transaction_refs; /* references to the functions of transactions */
-    int *session_refs;     /* references to the functions of on_session */
+    int *function_refs;    /* references of Lua to the functions of derive */
+    int *transaction_refs; /* references of Lua to the functions of transactions */
+    int *session_refs;     /* references of Lua to the functions of on_session */
 
-    const struct statement *statements;           /* shared by all sessions */
+    const struct statement *statements;           /* the statements that all sessions share */
     struct session_statement *session_statements; /* the statements with ${session}; owned */
     size_t session_statement_count;
 
     struct draw_stream stream;
-    struct taken *taken; /* numbers of counters, in the order in which this turn took them */
+    /* numbers taken from counters, in the order in which this turn took them */
+    struct taken *taken;
     size_t taken_count, taken_capacity;
     size_t taken_at; /* index in `taken` of the number that a retry takes next */
 
-    /* values of a statement's parameters; in one block with `columns`, `numbers` and `nulls` */
+    /* values of a statement's parameters; `columns`, `numbers` and `nulls` are in the same block */
     union scalar *scalars;
     struct column_data *columns;
     char (*numbers)[SCALAR_NUMBER_BYTES]; /* texts of numbers that are bound as text */

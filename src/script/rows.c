@@ -8,8 +8,8 @@ struct script_rows {
     size_t most_rows;
     struct batch batch;
     struct column_data *columns;
-    char **values;       /* for each column, values of most_rows rows */
-    uint8_t **nulls;     /* for each column, whether the value of a row is NULL */
+    char **values;       /* values of most_rows rows, for each column */
+    uint8_t **nulls;     /* whether the value of a row is NULL, for each column */
     struct buffer texts; /* the texts in all rows */
 };
 
@@ -162,7 +162,8 @@ const struct batch *script_rows_fill(struct script_rows *rows, struct script_sta
         state->alone_cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         state->end = SCRIPT_DONE;
     }
-    const int top = lua_gettop(lua); /* above 0 if a function of the script appends these rows */
+    /* above 0 if a function of the script has called this function to append rows */
+    const int top = lua_gettop(lua);
     lua_pushcfunction(lua, fill_rows);
     lua_pushlightuserdata(lua, &filling);
     const int result = lua_pcall(lua, 1, 0, 0);

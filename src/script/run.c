@@ -11,9 +11,9 @@
 #include "base/text.h"
 
 enum {
-    ANSWER_BYTES_MAX = 4 << 20, /* bytes of the longest answer that :all may read */
-    PRINT_LINES_MAX = 100,      /* lines of print in a second, of all sessions */
-    PRINT_BYTES = 1000,         /* longest text of a line; the rest is cut off */
+    ANSWER_BYTES_MAX = 4 << 20, /* most bytes of an answer that :all may read */
+    PRINT_LINES_MAX = 100,      /* most lines of print in a second, of all sessions together */
+    PRINT_BYTES = 1000,         /* most bytes of a line; the rest is cut off */
 };
 
 /* A number that the current transaction took from a counter. */
@@ -31,8 +31,8 @@ static void require_ok(lua_State *lua, enum status status)
 }
 
 /* Converts the arguments from 2 on to a batch of one row. If argument 2 is a table and the last
- * one, converts its entries instead. A drawn value replaces its generator on the stack, so that its
- * text stays alive. */
+ * argument, converts the table's entries instead. A drawn value replaces its generator on the
+ * stack, so that its text stays alive. */
 static void bind_values(lua_State *lua, struct script_state *state, size_t number,
                         struct batch *batch)
 {
@@ -355,7 +355,8 @@ static struct {
     pthread_mutex_t lock;
     int64_t second;
     unsigned lines;
-    uint64_t left_out; /* lines since the last message that counts them */
+    /* number of lines that were left out since the last message that counts them */
+    uint64_t left_out;
 } printed = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Returns whether a line may be printed now. *left_out becomes the number of lines before it
@@ -412,12 +413,14 @@ static int call_print(lua_State *lua)
     luaL_where(lua, 1);
     char text[PRINT_BYTES];
     snprintf(text, sizeof text, "%s", lua_tostring(lua, -2));
-    for (char *at = text; *at != '\0'; at++) { /* a line stays one line, and a terminal as it is */
+    for (char *at = text; *at != '\0'; at++) {
+        /* replaces line breaks and control characters: the text stays one line, and cannot
+         * control a terminal */
         if ((unsigned char)*at < ' ' || *at == 0x7F) {
             *at = ' ';
         }
     }
-    const char *place = lua_tostring(lua, -1); /* "folder/x.lua:3: " */
+    const char *place = lua_tostring(lua, -1); /* the place in the form "folder/x.lua:3: " */
     const char *slash = strrchr(place, '/');
     notice_print("append: %.200ssession %u: %s", slash == NULL ? place : slash + 1,
                  state->place.session, text);
@@ -457,7 +460,8 @@ static uint64_t base_of(const struct script_state *state, uint64_t turn)
 size_t script_choose(const struct script_state *state, uint64_t turn)
 {
     const struct script *script = state->script;
-    /* the stream for this choice differs from the one that the function draws from */
+    /* the choice has a stream of its own, different from the stream of the transaction's
+     * function */
     struct draw_stream stream = {.base = ~base_of(state, turn)};
     double sum = 0;
     size_t chosen = 0;
@@ -509,7 +513,8 @@ enum script_end script_pause(struct script_state *state, size_t transaction, uin
     struct pausing pausing = {.transaction = &state->script->transactions[transaction]};
     enum script_end end = SCRIPT_DONE;
     if (pausing.transaction->pause != NULL) {
-        /* the stream for this draw differs from that of the transaction's function */
+        /* the pause has a stream of its own, different from the stream of the transaction's
+         * function */
         state->stream =
             (struct draw_stream){.base = random_mix(~base_of(state, turn)),
                                  .row = turn * state->place.sessions + state->place.session};

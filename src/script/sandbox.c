@@ -9,10 +9,10 @@
 #include "base/process.h"
 
 enum {
-    STATE_BYTES_MAX = 8 << 20, /* memory that one state may allocate */
-    HOOK_INSTRUCTIONS = 10000, /* Lua instructions between two calls of check_time */
+    STATE_BYTES_MAX = 8 << 20, /* most memory that one state may allocate */
+    HOOK_INSTRUCTIONS = 10000, /* number of Lua instructions between two calls of check_time */
     ELEMENTS_MAX = 1000000,    /* most elements that a call of the table library may visit */
-    GC_PAUSE = 110,            /* percent; early collection makes a state a third smaller */
+    GC_PAUSE = 110, /* Lua's pause, in percent: early collection makes a state a third smaller */
 };
 
 /* CPU time that a function may use after the end of the run without a call of the host. A function
@@ -258,7 +258,7 @@ static int next_pair(lua_State *lua)
 static int call_pairs(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);
-    lua_rawgetp(lua, LUA_REGISTRYINDEX, &table_sort); /* table.sort */
+    lua_rawgetp(lua, LUA_REGISTRYINDEX, &table_sort); /* pushes table.sort */
     lua_newtable(lua);
     lua_Integer count = 0;
     for (lua_pushnil(lua); lua_next(lua, 1) != 0; lua_pop(lua, 1)) {
@@ -354,7 +354,7 @@ static int call_rep(lua_State *lua)
  * in the pattern is tried at each place of the text, for each try of the repetition before it. Most
  * patterns need far fewer steps. */
 #define PATTERN_STEPS_MAX 1e20
-#define PATTERN_STEPS_LONG 1e8 /* about a second */
+#define PATTERN_STEPS_LONG 1e8 /* steps that take about a second */
 #define PLAIN_STEPS_MAX 1e12
 
 /* Returns the end of the item of a pattern (a character, a class or a set) that begins at `at`. */
@@ -378,7 +378,7 @@ static void keep_place(lua_State *lua)
     if (state->declaring != NULL) {
         pthread_mutex_lock(&state->declaring->source->lock);
     }
-    /* without the ": " after "x.lua:3" */
+    /* copies the place without the ": " after "x.lua:3" */
     snprintf(state->slow_place, sizeof state->slow_place, "%.*s",
              place[0] == '\0' ? 0 : (int)strlen(place) - 2, place);
     if (state->declaring != NULL) {
@@ -579,7 +579,7 @@ bool sandbox_open(struct script_state *state, lua_CFunction open_rest)
 
 int sandbox_freeze(lua_State *lua)
 {
-    lua_pushglobaltable(lua); /* index 1 */
+    lua_pushglobaltable(lua); /* the table of globals, at index 1 */
     /* index 2: a copy of the globals, which the emptied table of globals reads */
     lua_newtable(lua);
     for (lua_pushnil(lua); lua_next(lua, 1) != 0; lua_pop(lua, 1)) {

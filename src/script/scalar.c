@@ -10,7 +10,7 @@
 #include "base/text.h"
 
 enum {
-    /* the size of a type is less than this; longer texts are declared without a size */
+    /* sizes of types are less than this limit; longer texts are declared without a size */
     SIZE_LIMIT = 100000,
 };
 

@@ -148,7 +148,7 @@ static enum status declare(struct script *script, struct error *error)
     const struct script_place place = {.sessions = 1, .dialect = ""};
     struct script_state *state = state_create(script, script, &place);
     pthread_mutex_lock(&source->lock);
-    source->main = state; /* needed by abandon_loading, which runs in another thread */
+    source->main = state; /* abandon_loading, which runs in another thread, needs the state */
     pthread_mutex_unlock(&source->lock);
     if (state == NULL) {
         return state_out_of_memory(error);

@@ -23,7 +23,8 @@
 #include "script/draw.h"
 
 enum {
-    SCRIPT_NAME_BYTES = 48, /* a name of a statement, transaction or parameter, with its NUL */
+    /* longest name of a statement, transaction or parameter, with its NUL */
+    SCRIPT_NAME_BYTES = 48,
     SCRIPT_NO_DATASET = -1,
     /* Stack of a thread that runs scripts. C functions that call functions of the script, as gsub
      * does, are nested up to 200 deep. */
@@ -32,7 +33,8 @@ enum {
 
 /* A text for one dialect. The text without a dialect is the default. */
 struct script_text {
-    const char *dialect; /* "mariadb"; NULL for every dialect without its own entry */
+    /* name of the dialect, "mariadb"; NULL for every dialect without its own entry */
+    const char *dialect;
     const char *text;
 };
 struct script_texts {
@@ -51,9 +53,10 @@ bool script_next_line(const char **lines, struct text_value *line);
 
 struct script_param {
     const char *name;
-    const char *help;  /* "" if the script gives no help text */
+    const char *help;  /* help text; "" if the script gives no help text */
     const char *usual; /* the default value, as text */
-    /* "a, b or c", "at least 1", "0 to 9"; "" if any value of its type is allowed */
+    /* description of the allowed values: "a, b or c", "at least 1", "0 to 9"; "" if any value of
+     * the type is allowed */
     const char *allowed;
     const char *value; /* the value given by --set, else the default */
     bool is_set;       /* --set has set the value */
@@ -61,45 +64,48 @@ struct script_param {
 
 struct script_column {
     const struct draw *value; /* generator of the values; NULL if the load leaves the column out */
-    unsigned key;             /* place in the primary key, from 1; 0: not part of the key */
+    unsigned key; /* place of the column in the primary key, from 1; 0: not part of the key */
     /* the database numbers the column in rows of statements that leave it out */
     bool is_numbered;
 };
 
-/* How a table is divided into parts. */
+/* The division of a table into parts. */
 struct script_partitions {
-    unsigned count; /* 0: the table is not divided */
-    bool is_range;  /* by ranges of equal size of the rows to load; else by a hash */
+    unsigned count; /* number of parts; 0: the table is not divided */
+    bool is_range;  /* the parts are ranges of equal size of the rows to load; else a hash decides a
+                       row's part */
     size_t column;
-    int64_t first; /* of is_range: value of the column in the first row */
+    int64_t first; /* value of the column in the first row, with is_range */
 };
 
-/* Every value of a column is a primary key of another table. */
+/* A foreign key: every value of a column is a primary key of another table. */
 struct script_foreign_key {
     size_t column;
     size_t dataset;   /* index of the other table, which is declared before */
-    size_t to_column; /* its primary key */
+    size_t to_column; /* index of the primary key in the other table */
 };
 
 /* A table that a script declares. */
 struct script_dataset {
     const char *name;
-    /* false: the script declares no columns, and the table exists or is built in */
+    /* false: the script declares no columns; the table exists already or is built in */
     bool is_declared;
-    uint64_t rows;       /* rows to load */
+    uint64_t rows;       /* number of rows to load */
     struct table table;  /* columns of the table; is_unique: the column alone is the key */
-    size_t column_count; /* the same as table.column_count */
-    struct script_column *columns; /* column_count elements */
+    size_t column_count; /* number of columns, the same as table.column_count */
+    struct script_column *columns; /* array of column_count elements */
     struct script_texts create;    /* CREATE TABLE that replaces the generated one; may be empty */
     /* Text after the closing bracket of the generated CREATE TABLE; may be empty. */
     struct script_texts options;
     struct script_partitions partitions;
     size_t foreign_key_count;
     struct script_foreign_key *foreign_keys;
-    /* The columns of the indexes that are made after the load, a line each: "a\nb, c". */
+    /* The columns of the indexes that are made after the load, one line for each index: "a\nb,
+     * c". */
     struct script_texts indexes;
-    bool varies;     /* transactions change the number of rows: a loaded table may have any */
-    uint64_t number; /* hash of the name; part of the seed of the values that are loaded */
+    bool varies; /* transactions change the number of rows, so a loaded table may have any number of
+                    rows */
+    uint64_t number; /* hash of the name, which is part of the seed of the values that are loaded */
     int line;        /* line of the declaration in the script */
 };
 
@@ -117,21 +123,22 @@ enum script_statement_kind {
 };
 
 /* Return the kind of an SQL text by its first word, and whether it has a BEGIN, COMMIT or ROLLBACK.
- * `lexis`: of the dialect (append/sql.h). */
+ * `lexis`: the flags of the dialect (append/sql.h). */
 enum script_statement_kind script_kind(const char *sql);
 bool script_controls_transaction(const char *sql, unsigned lexis);
 
 enum script_metric_kind {
-    SCRIPT_COUNT, /* a sum, and its growth per second */
-    SCRIPT_TREND, /* a distribution: mean, percentiles, extremes */
-    SCRIPT_GAUGE, /* the latest value, and the extremes */
+    SCRIPT_COUNT, /* the metric is a sum, and its growth per second */
+    SCRIPT_TREND, /* the metric is a distribution: mean, percentiles, extremes */
+    SCRIPT_GAUGE, /* the metric is the latest value, and the extremes */
 };
-extern const char *const script_metric_kinds[]; /* "count", … */
+extern const char *const script_metric_kinds[]; /* names of the kinds: "count", … */
 
 /* A metric of the script's own: the numbers that its transactions add. */
 struct script_metric {
-    const char *name; /* small letters, digits and _; not the name of a figure or an operation */
-    const char *unit; /* "ms"; "" without a unit */
+    /* name: small letters, digits and _; not the name of a figure or an operation */
+    const char *name;
+    const char *unit; /* unit of the values, "ms"; "" without a unit */
     enum script_metric_kind kind;
 };
 
@@ -141,7 +148,8 @@ struct script_statement {
     size_t operation; /* index in script.operations */
     struct script_texts sql;
     struct table parameters;
-    enum script_statement_kind kind; /* derived from the first word of the SQL */
+    /* kind of the statement, derived from the first word of the SQL */
+    enum script_statement_kind kind;
     /* Indexes of datasets, or SCRIPT_NO_DATASET. The rows that the statement matches are counted as
      * added to the first dataset, or as removed from the second. */
     int adds_to, takes_from;
@@ -154,15 +162,16 @@ struct script_statement {
 struct script_transaction {
     const char *name;
     size_t operation; /* index in script.operations */
-    double weight;    /* 0: the transaction is never chosen */
+    double weight;    /* weight in the choice of transactions; 0: the transaction is never chosen */
     bool is_autocommit;
-    uint64_t tries;         /* most tries; 0: try until it succeeds */
+    uint64_t tries;         /* most tries of the transaction; 0: it is tried until it succeeds */
     bool retries_duplicate; /* a duplicate key is also a reason to retry */
-    const char *isolation;  /* NULL for the server's default */
-    double sessions; /* sessions that run this transaction alone: their number or, if is_share, a
-                        share of all; 0: sessions draw it by weight */
+    const char *isolation;  /* isolation level; NULL for the server's default */
+    double sessions; /* number of sessions that run only this transaction or, if is_share, their
+                        share of all sessions; 0: the sessions draw the transaction by weight */
     bool is_share;
-    double rate;              /* due transactions/s of these sessions together; 0: no rate */
+    double rate; /* transactions/s that are due, for all sessions of this transaction together; 0:
+                    no rate */
     const struct draw *pause; /* seconds of pause before the transaction; NULL for no pause */
     int line;                 /* line of the declaration in the script */
 };
@@ -171,7 +180,7 @@ struct script_transaction {
 struct script_operation {
     const char *name;
     bool is_transaction;
-    /* for statements: the kind of the first statement of this name */
+    /* kind of the first statement of this name; not for transactions */
     enum script_statement_kind kind;
 };
 
@@ -180,7 +189,7 @@ struct script {
     const char *name;  /* the name that the caller gave */
     char hash[17];     /* hash of the text and the parameters: 16 hexadecimal digits */
     uint64_t shape;    /* hash of the declared tables, without their generators */
-    bool names_append; /* false: the text never calls append, so no dataset is appended to */
+    bool names_append; /* the text calls append; false: no row is appended to a dataset */
     size_t param_count;
     struct script_param *params;
     size_t dataset_count;
@@ -196,7 +205,7 @@ struct script {
     size_t metric_count;
     struct script_metric *metrics;
     size_t counter_count;
-    struct counter **counters; /* all states share them */
+    struct counter **counters; /* counters of the script, which all states share */
     struct script_source *source;
 };
 
@@ -230,21 +239,25 @@ const char *script_text(const struct script *script);
  * and pass `context` to each. If a status is not OK, the call failed and the try is over; the host
  * keeps the reason. */
 struct script_host {
-    void *context; /* belongs to the host */
+    void *context; /* the host's own data */
     enum status (*run)(void *context, size_t statement, const struct batch *parameters,
                        struct answer *answer);
-    /* Optional (may be NULL). Returns true, and makes the host forget the latest statement's
-     * failure, if it failed because of a duplicate key and the earlier statements of the
-     * transaction are still in effect. */
+    /* Optional (may be NULL). Returns true, and makes the host forget the failure of the latest
+     * statement, if the statement failed because of a duplicate key and the earlier statements of
+     * the transaction are still in effect. */
     bool (*forgive)(void *context);
     enum status (*append)(void *context, size_t dataset, uint64_t rows);
     enum status (*count)(void *context, size_t dataset, uint64_t *rows);
-    enum status (*think)(void *context, int64_t ns);              /* REJECTED: the run has ended */
-    void (*check)(void *context, bool is_good, const char *text); /* `text` may be "" */
+    enum status (*think)(void *context, int64_t ns); /* waits; REJECTED: the run has ended */
+    /* counts a check; `text` may be "" */
+    void (*check)(void *context, bool is_good, const char *text);
     void (*found)(void *context, bool is_found);
-    void (*measure)(void *context, size_t metric, double value); /* `value` is finite */
-    bool (*can_roll_back)(void *context); /* false: writes of the transaction are permanent */
-    bool (*is_stopped)(void *context);    /* true: the run has ended, so the script must end */
+    /* adds a value to a metric; `value` is finite */
+    void (*measure)(void *context, size_t metric, double value);
+    /* returns false if writes of the transaction are permanent */
+    bool (*can_roll_back)(void *context);
+    /* returns true if the run has ended, so that the script must end */
+    bool (*is_stopped)(void *context);
 };
 
 /* The session that a state belongs to. */
@@ -253,7 +266,7 @@ struct script_place {
     unsigned sessions; /* number of sessions of the whole run */
     uint64_t seed;
     const char *dialect;
-    const struct script_host *host; /* NULL if the state only makes rows */
+    const struct script_host *host; /* functions of the host; NULL if the state only makes rows */
 };
 
 struct script_state;
@@ -313,7 +326,7 @@ enum script_end script_connected(struct script_state *state, struct error *error
 /* Rows of a declared dataset in reusable memory. */
 struct script_rows;
 struct script_rows *script_rows_create(const struct script *script, size_t dataset,
-                                       size_t most_rows); /* NULL if memory runs out */
+                                       size_t most_rows); /* returns NULL if memory runs out */
 void script_rows_destroy(struct script_rows *rows);
 
 /* Returns the columns that the load writes, in the dataset's order. An append must be opened with

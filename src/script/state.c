@@ -9,7 +9,7 @@
 struct session_statement {
     size_t number;
     struct statement statement;
-    char *sql; /* owned */
+    char *sql; /* text of the statement; owned */
 };
 
 enum status state_out_of_memory(struct error *error)
@@ -112,7 +112,8 @@ enum status state_run_script(struct script_state *state, struct error *error)
         end = sandbox_finish(state, lua_pcall(lua, 0, 0, 0), error);
     }
     if (end == SCRIPT_STOPPED) {
-        const size_t length = strlen(state->why); /* length of "x.lua:3: " or "" */
+        /* length of the place at the beginning, "x.lua:3: " or "" */
+        const size_t length = strlen(state->why);
         state_set_interrupted(error, state->why, length > 2 ? length - 2 : 0);
     }
     if (end == SCRIPT_DONE && !make_room(state)) {

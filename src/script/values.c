@@ -99,7 +99,8 @@ void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_strea
             lua_error(lua);
         }
         if (!value_is_null(lua, -1)) {
-            value_check(lua, -1, &value); /* raises a Lua error if it is not a value */
+            value_check(lua, -1, &value); /* raises a Lua error if the function returned something
+                                             else than a value */
         }
         return;
     }
@@ -297,7 +298,7 @@ void value_push_constant(lua_State *lua, int index)
     int is_whole;
     const lua_Integer value = lua_tointegerx(lua, index, &is_whole);
     if (is_whole) {
-        lua_pushinteger(lua, value); /* so 5.0 becomes 5 */
+        lua_pushinteger(lua, value); /* the argument becomes an integer: 5.0 becomes 5 */
         lua_replace(lua, index);
     }
     push_uniform(lua, index, index);
@@ -311,8 +312,8 @@ static int call_distinct(lua_State *lua)
     (void)sandbox_check_running(lua, "distinct");
     DEMAND(lua, count >= 0 && count <= DISTINCT_MAX,
            "distinct: the number of values must be 0 to %d", DISTINCT_MAX);
-    lua_createtable(lua, (int)count, 0); /* index 3: list of the values */
-    lua_createtable(lua, 0, (int)count); /* index 4: the same values as keys */
+    lua_createtable(lua, (int)count, 0); /* list of the values, at index 3 */
+    lua_createtable(lua, 0, (int)count); /* the same values as keys of a table, at index 4 */
     int64_t left = count * DISTINCT_TRIES;
     for (int64_t i = 1; i <= count;) {
         DEMAND(lua, left-- > 0,

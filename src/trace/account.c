@@ -32,7 +32,7 @@ static const struct {
     {"*/ibtmp*", TRACE_TEMPORARY},
     {"*/etilqs_*", TRACE_TEMPORARY},
     {"*/tmp_*", TRACE_TEMPORARY},
-    /* a new segment under construction: PostgreSQL's wal_sync does not count its syncs */
+    /* PostgreSQL's wal_sync does not count the syncs of a new segment under construction */
     {"*/xlogtemp.*", TRACE_OTHER},
     {"*/" HEX_4 HEX_4 HEX_4 HEX_4 HEX_4 HEX_4, TRACE_WAL},
     {"*/pg_wal/*", TRACE_WAL},

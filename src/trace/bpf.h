@@ -34,7 +34,7 @@ struct bpf_spin_lock {
     __u32 val;
 };
 
-#ifdef __bpf__ /* libbpf's helpers are only for programs for the kernel */
+#ifdef __bpf__ /* only programs for the kernel use libbpf's helpers */
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>

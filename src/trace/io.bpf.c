@@ -111,7 +111,7 @@ enum req_flag_bits {
 enum {
     REQUEST_OPERATION = 0xff, /* mask of the operation in cmd_flags; odd operations write */
     REQUEST_FLUSH = 2,        /* the kernel's own flush request, for all waiting flushes */
-    MAPPING_FLAGS = 3,        /* in page.mapping: if set, the page does not belong to a file */
+    MAPPING_FLAGS = 3, /* flags in page.mapping: if set, the page does not belong to a file */
     FILE_TYPE = 0170000,
     FILE_REGULAR = 0100000,
     FILE_BLOCK = 0060000,
@@ -130,15 +130,16 @@ extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym;
 
 char licence[] SEC("license") = "Dual MIT/GPL";
 
-/* Set before the programs are loaded. */
-const volatile unsigned char call_modes[IO_CALLS] = {0}; /* enum io_mode */
+/* trace.c sets the modes before the programs are loaded. */
+/* mode of each system call, of enum io_mode */
+const volatile unsigned char call_modes[IO_CALLS] = {0};
 
-/* True if the server is the tracing program; see `excluded`. Set before the programs are
- * attached. */
+/* true if the server is the tracing program; see `excluded`. trace.c sets it before the programs
+ * are attached. */
 unsigned char is_embedded = 0;
 
-/* Read by trace.c at the end of the trace. */
-unsigned long long lost = 0; /* records for which the ring had no room */
+/* trace.c reads these two numbers at the end of the trace. */
+unsigned long long lost = 0; /* number of records for which the ring had no room */
 unsigned int files = 0;      /* the highest number of a file so far */
 
 struct {
@@ -160,12 +161,12 @@ struct {
 struct operation {
     struct bpf_spin_lock lock;
     __u32 file;
-    __u64 start_ns; /* 0: the call has ended */
+    __u64 start_ns; /* start of the call; 0: the call has ended */
     __u64 mark_ns;  /* the end of the latest slice */
     __u64 queue_ns;
     __u64 device_ns;
-    __u32 queued;    /* requests that wait */
-    __u32 at_device; /* requests at a device */
+    __u32 queued;    /* number of requests that wait */
+    __u32 at_device; /* number of requests at a device */
     __u32 mode;
 };
 struct {
@@ -180,8 +181,8 @@ struct {
  * completion is missed, the state is replaced when the kernel uses the same address again. */
 struct state {
     __u64 start_ns;
-    __u64 issue_ns;     /* 0: the request waits */
-    __u64 flush_ns;     /* part of the wait during which the awaited flush was at the device */
+    __u64 issue_ns; /* moment at which the request was handed to the device; 0: the request waits */
+    __u64 flush_ns; /* part of the wait during which the awaited flush was at the device */
     __u64 operation_ns; /* start of the request's call; 0: no call */
     __u64 bytes;
     __u32 pid;
@@ -202,7 +203,7 @@ struct {
 /* The latest flush request of each queue. */
 struct flush {
     __u64 issue_ns;
-    __u64 end_ns; /* 0: not completed */
+    __u64 end_ns; /* moment at which the flush was completed; 0: not completed */
 };
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -510,7 +511,8 @@ int BPF_PROG(request_is_issued, struct request *rq)
         return 0;
     }
     state->issue_ns = now_ns;
-    state->bytes = rq->__data_len; /* again, because other requests may have been merged into it */
+    state->bytes = rq->__data_len; /* set again, because other requests may have been merged into
+                                      this request */
     struct operation *operation =
         state->operation_ns == 0 ? NULL : bpf_map_lookup_elem(&operations, &state->tid);
     if (operation != NULL) {
@@ -583,7 +585,8 @@ int BPF_PROG(request_is_completed, struct request *rq, int error, unsigned int b
         return 0;
     }
     struct state *state = bpf_map_lookup_elem(&requests, &key);
-    if (state != NULL && bytes >= rq->__data_len) { /* fewer bytes: only a part is complete */
+    if (state != NULL && bytes >= rq->__data_len) {
+        /* with fewer bytes, only a part of the request is complete */
         end_request(rq, state, now_ns, 1);
     }
     return 0;

@@ -6,7 +6,7 @@
 #define TRACE_IO_EVENT_H
 
 enum {
-    IO_CALLS = 512, /* system calls with a number below it can be traced */
+    IO_CALLS = 512, /* number of system calls that can be traced: the calls with a lower number */
     IO_RING_BYTES = 4 << 20,
     IO_NAME_BYTES = 40,
     IO_NAMES = 4,
@@ -25,27 +25,28 @@ enum io_kind {
     IO_REQUEST,   /* a request of the block layer to a device */
 };
 
-/* Who started a request. */
+/* The origin of a request. */
 enum io_source {
-    IO_OWN,       /* a thread of a traced process */
-    IO_WRITEBACK, /* another thread, for a file that a traced process dirtied last */
-    IO_JOURNAL,   /* the journal of a file system with traced files */
+    IO_OWN,       /* a request of a thread of a traced process */
+    IO_WRITEBACK, /* a request of another thread, for a file that a traced process dirtied last */
+    IO_JOURNAL,   /* a request of the journal of a file system with traced files */
     IO_SOURCES,
 };
 
 struct io_event {
-    unsigned long long start_ns; /* CLOCK_MONOTONIC */
-    unsigned long long total_ns; /* operation: vfs + queue + device; request: queue + device */
+    unsigned long long start_ns; /* start of the call or request (CLOCK_MONOTONIC) */
+    /* duration; of an operation vfs + queue + device, of a request queue + device */
+    unsigned long long total_ns;
     unsigned long long queue_ns;
     unsigned long long device_ns;
     unsigned long long bytes;
-    unsigned int pid;  /* process */
-    unsigned int tid;  /* thread */
-    unsigned int file; /* number of a struct io_file; 0: unknown */
+    unsigned int pid;  /* id of the process */
+    unsigned int tid;  /* id of the thread */
+    unsigned int file; /* number of the file, as in a struct io_file; 0: unknown */
     unsigned char kind;
     unsigned char mode;
     unsigned char source;
-    unsigned char is_open; /* an operation that ended before its requests did */
+    unsigned char is_open; /* true for an operation that ended before its requests */
 };
 
 /* A file that is used for the first time, or under a new name. */

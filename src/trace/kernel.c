@@ -45,7 +45,7 @@ static bool has_capabilities(void)
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2] = {{0}};
     if (syscall(SYS_capget, &header, data) != 0) {
-        return true; /* unknown: loading the programs will show */
+        return true; /* the privileges are unknown: loading the programs will show them */
     }
     const uint64_t has = data[0].effective | (uint64_t)data[1].effective << 32;
     const uint64_t two = UINT64_C(1) << CAP_BPF | UINT64_C(1) << CAP_PERFMON;

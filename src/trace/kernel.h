@@ -26,10 +26,11 @@ enum status kernel_allows(const char *option, struct error *error);
  * programs need of the kernel. Returns STATUS_REJECTED. */
 enum status kernel_report(const char *option, struct error *error, int number, const char *needs);
 
-/* What the kernel counted for a tracer's programs, on all CPUs. */
+/* Counts that the kernel keeps of a tracer's programs, added up over all CPUs. */
 struct kernel_counts {
-    uint64_t run_ns;  /* run time of the programs while the kernel measured it */
-    uint64_t skipped; /* events that no program saw, because the program was already running */
+    uint64_t run_ns; /* run time of the programs, for the time in which the kernel measured it */
+    /* number of events that no program saw, because the program was already running */
+    uint64_t skipped;
 };
 
 struct bpf_object;
@@ -45,12 +46,14 @@ enum {
 /* The server's processes in a map of the programs, from pid to one byte. The programs add the
  * children that a process forks, and remove processes that exit. */
 struct kernel_processes {
-    struct server_process *server; /* owned; NULL if the database is embedded */
-    int map;                       /* descriptor */
+    /* the server's processes; owned; NULL if the database is embedded */
+    struct server_process *server;
+    int map; /* descriptor of the map */
     bool is_of_cgroup;
     pid_t roots[KERNEL_ROOTS_MAX]; /* root processes of the server; all processes are in the map */
     size_t root_count;
-    bool has_processes, is_added; /* the latest scan found a process; it added a process */
+    /* true if the latest scan found a process; true if the latest scan added a process */
+    bool has_processes, is_added;
 };
 
 /* Finds the server's processes, and adds them to the map. Call after the programs are attached. */

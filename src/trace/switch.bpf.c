@@ -32,17 +32,17 @@ struct pt_regs {
 enum {
     STATE_UNINTERRUPTIBLE = 2,
     STATE_DEAD = 128,
-    FLAG_IO_WORKER = 16, /* a thread that io_uring made */
+    FLAG_IO_WORKER = 16, /* flag of a thread that io_uring made */
 };
 
 char licence[] SEC("license") = "Dual MIT/GPL";
 
-/* Only time between these two moments counts. 0: not known yet. While `begin_ns` is 0, no time
- * counts. */
+/* Only the time between begin_ns and end_ns counts. 0: the moment is not known yet. While begin_ns
+ * is 0, no time counts. */
 unsigned long long begin_ns = 0;
 unsigned long long end_ns = 0;
 
-unsigned long long lost = 0; /* changes of threads for which the map had no room */
+unsigned long long lost = 0; /* number of changes of threads for which the map had no room */
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

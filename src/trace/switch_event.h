@@ -1,24 +1,27 @@
 /*
  * The sums that the programs of --waits=kernel (switch.bpf.c) keep for their reader (switches.c).
  *
- * A place is what a thread does: it uses a CPU, waits for one, or is blocked in a system call. The
- * number of a blocked thread's place is SWITCH_CALLS * (enum switch_state) + number of the call.
+ * A place is what a thread does: it uses a CPU, waits for a CPU, or is blocked in a system call.
+ * The number of a blocked thread's place is SWITCH_CALLS * (enum switch_state) + number of the
+ * call.
  */
 #ifndef TRACE_SWITCH_EVENT_H
 #define TRACE_SWITCH_EVENT_H
 
 enum switch_state {
-    SWITCH_SLEEPS,  /* may be woken by a signal */
-    SWITCH_BLOCKS,  /* may not */
-    SWITCH_DOES_IO, /* waits for a disk, as the kernel says */
+    SWITCH_SLEEPS,  /* the thread is blocked in a way that a signal can end */
+    SWITCH_BLOCKS,  /* the thread is blocked in a way that no signal can end */
+    SWITCH_DOES_IO, /* the thread is blocked on a disk, as the kernel says */
     SWITCH_STATES,
 };
 
 enum {
     SWITCH_CALLS = 512,
-    SWITCH_NO_CALL = SWITCH_CALLS - 1, /* in place of a call: a page fault, or an unknown call */
+    /* number in place of the number of a call: the thread is in a page fault or in an unknown
+     * call */
+    SWITCH_NO_CALL = SWITCH_CALLS - 1,
     SWITCH_ON_CPU = SWITCH_STATES * SWITCH_CALLS,
-    SWITCH_RUNNABLE, /* waits for a CPU */
+    SWITCH_RUNNABLE, /* the thread waits for a CPU */
     SWITCH_PLACES,
 };
 

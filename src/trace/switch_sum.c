@@ -30,7 +30,7 @@ static const struct {
     const char *name;
 } calls[] = {
 #define CALL(name, class) {SYS_##name, class, #name},
-#ifdef SYS_poll /* not on arm64 */
+#ifdef SYS_poll /* arm64 does not have these calls */
     CALL(poll, KERNEL_CLIENT) CALL(select, KERNEL_CLIENT) CALL(epoll_wait, KERNEL_CLIENT) CALL(
         pause, KERNEL_SLEEP) CALL(open, KERNEL_DISK) CALL(unlink, KERNEL_DISK) CALL(rename,
                                                                                     KERNEL_DISK)
@@ -81,7 +81,8 @@ enum kernel_class kernel_waits_class(unsigned place, const char **call)
     }
     const bool is_of_file = strncmp(*call, "read", 4) == 0 || strncmp(*call, "write", 5) == 0;
     if (state == SWITCH_BLOCKS && class != KERNEL_DISK) {
-        return is_of_file ? KERNEL_DISK : KERNEL_OTHER; /* a lock inside the kernel */
+        /* the thread waits for a lock inside the kernel */
+        return is_of_file ? KERNEL_DISK : KERNEL_OTHER;
     }
     return class;
 }

@@ -158,12 +158,12 @@ void switch_tracer_read(struct switch_tracer *tracer, struct kernel_waits *waits
     waits->is_restarted =
         tracer->processes.root_count > 0 && kernel_processes_lack_root(&tracer->processes);
     switch_bpf__detach(tracer->programs);
-    if (bss->end_ns == 0) { /* the run was cut */
+    if (bss->end_ns == 0) { /* the run was cut before its end was noted */
         switch_tracer_end(tracer, mono_now_ns());
     }
     const struct span span = {bss->begin_ns, bss->end_ns};
     if (span.begin_ns == 0 || span.end_ns <= span.begin_ns) {
-        return; /* the gate did not open */
+        return; /* nothing counts, because the gate did not open */
     }
     waits->lost = bss->lost + kernel_read_counts(tracer->programs->obj).skipped;
     waits->elapsed_s = (double)(span.end_ns - span.begin_ns) / (double)MONO_NS_PER_S;

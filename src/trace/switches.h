@@ -1,10 +1,10 @@
 /*
  * What the threads of a server on this machine do, as the kernel sees it (--waits=kernel): how long
- * they use a CPU, wait for a CPU, and are blocked, by what blocks them.
+ * they use a CPU, wait for a CPU, and are blocked, divided by what blocks them.
  *
  * Programs in the kernel (switch.bpf.c) add up the times at each switch of a CPU between threads,
  * from the opening of the gate, or the end of the warm-up, to the last answer. So the times are
- * exact, and no database has to be asked. They are those of all threads of the server, not of
+ * exact, and no database has to be asked. They are the times of all threads of the server, not of
  * single calls: a thread that waits for work looks like a thread that waits for the client.
  *
  * switch_tracer_begin and switch_tracer_end may be called by any thread, the others by the main
@@ -24,11 +24,11 @@
 /* What a thread does. */
 enum kernel_class {
     KERNEL_CPU,
-    KERNEL_RUN_QUEUE, /* waits for a CPU */
+    KERNEL_RUN_QUEUE, /* the thread waits for a CPU */
     KERNEL_DISK,
-    KERNEL_THREAD, /* waits for another thread: a lock, or work */
-    KERNEL_CLIENT, /* waits for the network or a pipe: for the client, or idle */
-    KERNEL_SLEEP,  /* sleeps, or waits for a signal, a process or asynchronous I/O */
+    KERNEL_THREAD, /* the thread waits for another thread: a lock, or work */
+    KERNEL_CLIENT, /* the thread waits for the network or a pipe: for the client, or idle */
+    KERNEL_SLEEP,  /* the thread sleeps, or waits for a signal, a process or asynchronous I/O */
     KERNEL_OTHER,
     KERNEL_CLASSES
 };
@@ -39,8 +39,9 @@ enum {
 
 struct kernel_waits {
     struct switch_sum sums[SWITCH_PLACES];
-    double elapsed_s;  /* time that was watched */
-    uint64_t lost;     /* changes of threads that were not seen, or for which there was no room */
+    double elapsed_s;  /* time for which the threads were watched */
+    uint64_t lost;     /* number of changes of threads that were not seen, or for which there was no
+                          room */
     bool is_restarted; /* a process of the server ended, and its successors are missing */
 };
 
@@ -48,13 +49,13 @@ struct kernel_waits {
 struct kernel_wait {
     enum kernel_class class;
     const char *key, *name;
-    double seconds;      /* of all threads */
+    double seconds;      /* time of all threads in the class, added up */
     double threads;      /* mean number of threads */
-    double busy_percent; /* share of the time in which threads had work: of the CPUs and disks;
-                            negative for other classes */
-    uint64_t count;      /* number of times */
-    char calls[160];     /* "fdatasync 3.21 s, pwrite64 0.02 s" */
-    char largest[48];    /* the first of them */
+    double busy_percent; /* share of the time in which threads had work: they used a CPU, or waited
+                            for a CPU or disk; negative for classes of other waits */
+    uint64_t count;      /* number of times that a thread was in the class */
+    char calls[160];  /* calls of the class with their times: "fdatasync 3.21 s, pwrite64 0.02 s" */
+    char largest[48]; /* the first call in `calls` */
 };
 
 /* Returns the class of a place. Sets *call to the name of the system call, or "". */
@@ -85,6 +86,6 @@ void switch_tracer_end(struct switch_tracer *tracer, int64_t end_ns);
 
 /* Stops, and fills *waits. */
 void switch_tracer_read(struct switch_tracer *tracer, struct kernel_waits *waits);
-void switch_tracer_destroy(struct switch_tracer *tracer); /* takes NULL */
+void switch_tracer_destroy(struct switch_tracer *tracer); /* `tracer` may be NULL */
 
 #endif

@@ -42,9 +42,9 @@
 #define MEASURE_PERIOD_NS (2 * MONO_NS_PER_S)
 
 enum {
-    READER_NICE = -10, /* a reader that is late loses records */
+    READER_NICE = -10, /* niceness of the reading thread: a reader that is late loses records */
     ROWS_BYTES = 256 << 10,
-    FILES_MAX = 1 << 20, /* number of files whose class is remembered */
+    FILES_MAX = 1 << 20, /* most files whose class is remembered */
     HELD_MAX = 1 << 16,
 };
 
@@ -75,24 +75,25 @@ struct tracer {
     int64_t next_check_ns;
     int statistics; /* descriptor that makes the kernel measure the programs; -1: not measuring */
     int64_t begin_ns, measured_since_ns, measured_ns;
-    uint64_t run_ns; /* run time of the programs in measured_ns */
+    uint64_t run_ns; /* run time of the programs in the time measured_ns */
     int64_t clock_offset_ns;
     pthread_t thread;
     bool has_thread;
     atomic_bool is_over;
-    atomic_llong counters_ns, start_ns, gate_ns, done_ns; /* 0: not noted yet */
+    atomic_llong counters_ns, start_ns, gate_ns, done_ns; /* moments; 0: not noted yet */
 
     /* The members below belong to the reading thread until it has ended. */
     struct trace_sum *sum;
-    unsigned char *classes; /* enum trace_file by the file's number */
+    unsigned char *classes; /* class of each file, of enum trace_file, by the file's number */
     size_t class_count;
     struct held *held;
-    size_t held_count, old_count; /* the first old_count are older than HOLD_NS */
+    /* held events; the first old_count of them are older than HOLD_NS */
+    size_t held_count, old_count;
     int64_t next_process_ns;
     FILE *early; /* events before the gate opened; NULL if there are no events, or all are in
                     io.csv */
     int csv;
-    char place[TRACE_PLACE_BYTES]; /* rank and machine, at the beginning of each row */
+    char place[TRACE_PLACE_BYTES]; /* rank and machine, written at the beginning of each row */
     char *rows;
     size_t row_bytes;
     off_t whole_bytes; /* size of the file up to the last complete row */
@@ -301,7 +302,8 @@ static void *run_reader(void *argument)
 {
     struct tracer *tracer = argument;
     bool is_over = false;
-    (void)exclude(tracer, (uint32_t)syscall(SYS_gettid)); /* cannot fail: the map has room */
+    /* this cannot fail, because the map has room */
+    (void)exclude(tracer, (uint32_t)syscall(SYS_gettid));
     int64_t flushed_ns = mono_now_ns();
     (void)setpriority(PRIO_PROCESS, 0, READER_NICE);
     while (!is_over) {

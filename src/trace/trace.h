@@ -31,14 +31,14 @@
 
 /* The class of a file, by its name and the names of its folders. */
 enum trace_file {
-    TRACE_WAL, /* a log from which the database recovers, or replicates */
+    TRACE_WAL, /* the file is a log from which the database recovers, or replicates */
     TRACE_TABLE,
     TRACE_TEMPORARY,
     TRACE_OTHER,
     TRACE_UNKNOWN, /* the file is unknown */
     TRACE_FILES,
 };
-extern const char *const trace_file_names[TRACE_FILES]; /* "wal", ... */
+extern const char *const trace_file_names[TRACE_FILES]; /* names of the classes: "wal", ... */
 
 enum trace_layer {
     TRACE_TOTAL,
@@ -57,7 +57,7 @@ struct trace_times {
 
 /* Counters that the server itself keeps. `count` is 0 for a server without such counters. */
 struct trace_counters {
-    int64_t taken_ns; /* monotonic */
+    int64_t taken_ns; /* monotonic moment at which the server was asked */
     size_t count;
     struct {
         char name[32];
@@ -69,7 +69,7 @@ enum {
     TRACE_SLOTS = 512,
     TRACE_NOTE_BYTES = 400,
     TRACE_ROW_BYTES = 384,
-    TRACE_PLACE_BYTES = 100, /* for the columns that name the rank and machine */
+    TRACE_PLACE_BYTES = 100, /* longest text of the columns that name the rank and machine */
     TRACE_NAME_BYTES = 40,
     TRACE_HISTOGRAMS = (IO_MODES - 1) * TRACE_LAYERS, /* largest number of histograms in a trace */
 };
@@ -77,35 +77,36 @@ enum {
 /* The result of a trace. With the level IO_TRACE_REQUESTS calls are not traced: `modes` and `syncs`
  * then have the requests of the server's own threads, and the vfs layer is empty. */
 struct trace_sum {
-    enum io_trace level;         /* OFF: the run was not traced */
-    char note[TRACE_NOTE_BYTES]; /* why the run was not traced, or what is incomplete; else "" */
+    enum io_trace level;         /* level of the trace; OFF: the run was not traced */
+    char note[TRACE_NOTE_BYTES]; /* reason why the run was not traced, or what is incomplete; else
+                                    "" */
     bool is_embedded;
     /* The sums contain the calls that began between the opening of the gate and the last answer.
      * Other calls are only in io.csv. */
-    int64_t gate_ns, done_ns; /* monotonic; done_ns 0: the gate did not open */
+    int64_t gate_ns, done_ns; /* monotonic moments; done_ns 0: the gate did not open */
     struct trace_times modes[IO_MODES];
-    struct trace_times syncs[TRACE_FILES]; /* modes[IO_SYNC] by class of file */
+    struct trace_times syncs[TRACE_FILES]; /* times of modes[IO_SYNC] by class of file */
     struct {
         uint64_t count;
         uint64_t bytes;
     } requests[IO_SOURCES];
-    uint64_t events; /* all calls and requests, including those before the gate and after the last
-                        answer */
-    uint64_t lost;   /* events and names of files for which the ring had no room, and events that
-                        the kernel's programs did not see */
-    uint64_t open;   /* calls that ended before their requests */
+    uint64_t events; /* number of all calls and requests, including those before the gate and after
+                        the last answer */
+    uint64_t lost;   /* number of events and names of files for which the ring had no room, and of
+                        events that the kernel's programs did not see */
+    uint64_t open;   /* number of calls that ended before their requests */
     double cpu_s;    /* CPU time of the reading thread */
     double kernel_s; /* CPU time that the eBPF programs took, estimated; negative: unknown */
-    int csv_errno;   /* the error at which io.csv was cut; 0: io.csv is complete */
+    int csv_errno;   /* errno with which io.csv was cut; 0: io.csv is complete */
 
     struct trace_counters before, after;
     uint64_t between[IO_MODES][TRACE_FILES]; /* number of calls that began after before.taken_ns */
 
-    /* The ns in each layer over time, in slots of slot_ns since the start of the run. The layers of
-     * a call are spread evenly over the call's time. When the slots are used up, each pair of slots
-     * becomes one. */
+    /* The time in each layer, in ns, over time: in slots of slot_ns since the start of the run. The
+     * layers of a call are spread evenly over the call's time. When the slots are used up, each
+     * pair of slots becomes one. */
     int64_t start_ns;
-    int64_t last_ns; /* the end of the latest call in the slots */
+    int64_t last_ns; /* end of the latest call in the slots */
     int64_t slot_ns;
     size_t slot_count;
     uint64_t slots[TRACE_SLOTS][TRACE_LAYERS];
@@ -119,7 +120,7 @@ enum trace_file trace_classify(const char names[IO_NAMES][IO_NAME_BYTES], bool i
 void trace_add(struct trace_sum *sum, const struct io_event *event, enum trace_file file);
 
 /* Adds the trace of another machine over the same time, with moments on the same clock. Counts,
- * bytes and histograms are added, so percentiles are those of all calls. The level OFF adds
+ * bytes and histograms are added, so percentiles are percentiles of all calls. The level OFF adds
  * nothing. The server's own counters (before, after) are not changed. */
 void trace_sum_add(struct trace_sum *into, const struct trace_sum *from);
 
@@ -155,7 +156,7 @@ struct tracer;
 /* Loads the programs into the kernel. On REJECTED, *error says what is missing and how to get
  * it. */
 enum status trace_create(struct tracer **tracer, enum io_trace level, struct error *error);
-void trace_destroy(struct tracer *tracer); /* takes NULL */
+void trace_destroy(struct tracer *tracer); /* `tracer` may be NULL */
 
 /* Begins to trace the processes that `selector` finds, or, for an embedded database, the threads
  * that this program starts later. Rows are written to `csv`, a descriptor that still belongs to the
