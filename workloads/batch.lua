@@ -1,5 +1,5 @@
--- Reads or changes n rows at once, four ways: with a temporary table that is
--- joined, with an IN list, or with one UPDATE a row.
+-- Reads or changes n rows at once: with a join to a temporary table, with an IN
+-- list, or with one UPDATE for each row.
 --
 --     append prepare 16 3306 --workload batch
 --     append sweep --sessions 5,10,50,100,200 3306 --workload batch -T 60s
@@ -7,7 +7,7 @@
 local how = param("how", "in_select", "statements that read or change the rows",
     {"temp_select", "in_select", "temp_update", "row_update"})
 local rows = param("rows", 10000000, "rows of dbatest", {min = 1})
-local n = param("n", 20, "rows read or changed by a transaction", {min = 1, max = 10000})
+local n = param("n", 20, "rows that a transaction reads or changes", {min = 1, max = 10000})
 
 dataset("dbatest", rows, {
     {"i", "int32", row(), key = "auto"},

@@ -14,21 +14,21 @@ local reads = mode ~= "write_only"
 local writes = mode == "read_write" or mode == "write_only"
 
 local some, any = {min = 1}, {min = 0}
-local tables = param("tables", 1, "sbtest1, sbtest2, ...", some)
-local size = param("table_size", 10000, "rows of each", some)
+local tables = param("tables", 1, "number of tables: sbtest1, sbtest2, ...", some)
+local size = param("table_size", 10000, "rows of each table", some)
 local range = param("range_size", 100, "rows in a range", some)
 local points = param("point_selects", is_point and 1 or 10,
     "SELECTs by primary key in a transaction", any)
 local simple = param("simple_ranges", 1, "SELECTs of a range in a transaction", any)
-local sums = param("sum_ranges", 1, "the same with SUM", any)
-local orders = param("order_ranges", 1, "the same with ORDER BY", any)
-local distincts = param("distinct_ranges", 1, "the same with DISTINCT and ORDER BY", any)
+local sums = param("sum_ranges", 1, "SELECTs of a range with SUM", any)
+local orders = param("order_ranges", 1, "SELECTs of a range with ORDER BY", any)
+local distincts = param("distinct_ranges", 1, "SELECTs of a range with DISTINCT and ORDER BY", any)
 local indexed = param("index_updates", 1, "UPDATEs of the indexed column", any)
 local plain = param("non_index_updates", 1, "UPDATEs of another column", any)
-local swaps = param("delete_inserts", 1, "DELETE and INSERT of the same row", any)
-local extra = param("extra_update", false, "sysbench 0.4: UPDATE before each DELETE + INSERT")
-local skip_trx = param("skip_trx", is_point, "no BEGIN and COMMIT")
-local rand_type = param("rand_type", "uniform", "distribution of ids; sysbench 1.0: special")
+local swaps = param("delete_inserts", 1, "pairs of DELETE and INSERT of the same row", any)
+local extra = param("extra_update", false, "UPDATE before each DELETE and INSERT, as sysbench 0.4")
+local skip_trx = param("skip_trx", is_point, "send no BEGIN and no COMMIT")
+local rand_type = param("rand_type", "uniform", "distribution of ids (sysbench 1.0: special)")
 
 local id = keys(rand_type, 1, size)
 local c = pattern(("###########-"):rep(9) .. "###########")

@@ -5,7 +5,7 @@
 --     append 20 3306 --workload select-insert --set select_only=true -T 60s
 
 local rows = param("rows", 1000000, "rows of colemp", {min = 1})
-local select_only = param("select_only", false, "log nothing")
+local select_only = param("select_only", false, "only read, and log nothing")
 
 dataset("colemp", rows, {
     {"empno", "int64", row(), key = true},

@@ -8,13 +8,14 @@
 --     append 10 5432 --workload tpcb --set scale=10,mode=select-only -T 60s
 --     append prepare 4 5432 --workload tpcb --set partitions=8,foreign_keys=true
 
-local mode = param("mode", "tpcb-like", "which of pgbench's scripts",
+local mode = param("mode", "tpcb-like", "the script of pgbench",
     {"tpcb-like", "simple-update", "select-only"})
-local scale = param("scale", 1, "branches, with 10 tellers and 100,000 accounts each",
+local scale = param("scale", 1, "number of branches, each with 10 tellers and 100,000 accounts",
     {min = 1, max = 200000000})
-local partitions = param("partitions", 0, "parts of the accounts; 0: one table", {min = 0, max = 8192})
+local partitions = param("partitions", 0, "partitions of the table of accounts; 0: none",
+    {min = 0, max = 8192})
 local method = param("partition_method", "range", "how the accounts are divided", {"range", "hash"})
-local has_keys = param("foreign_keys", false, "the tables refer to each other")
+local has_keys = param("foreign_keys", false, "declare foreign keys between the tables")
 local is_whole = mode == "tpcb-like"
 local is_reading = mode == "select-only"
 

@@ -6,8 +6,9 @@
 --     append 10 5432 --workload tpcc --set warehouses=10 --duration 60s
 --     append 100 5432 --workload tpcc --set warehouses=10,keying=true -T 30m
 
-local warehouses = param("warehouses", 1, "warehouses, about 100 MB each", {min = 1, max = 10000})
-local keying = param("keying", false, "pause as the specification says, before each transaction")
+local warehouses = param("warehouses", 1, "number of warehouses, about 100 MB each",
+    {min = 1, max = 10000})
+local keying = param("keying", false, "pause before each transaction, as the specification says")
 local isolation = param("isolation", "server", "isolation level; server: the server's default",
     {"server", "read committed", "repeatable read", "serializable"})
 

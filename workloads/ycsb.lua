@@ -25,8 +25,8 @@ local records = param("records", 1000, "rows of usertable", some)
 local fields = param("fields", 10, "columns besides the key", some)
 local size = param("field_length", preset.size or 100, "bytes of each of these columns", some)
 local order = param("insert_order", "hashed", "order of the keys", {"hashed", "ordered"})
-local max_scan = param("max_scan", 100, "most rows of a scan", some)
-local by_document = param("arangodb_api", "aql", "arangodb: what reads and changes one row",
+local max_scan = param("max_scan", 100, "highest number of rows in a scan", some)
+local by_document = param("arangodb_api", "aql", "arangodb: how one row is read and changed",
     {"aql", "document"}) == "document"
 local distribution = param("keys", preset.keys or "ycsb_zipfian", "distribution of the keys")
 local theta = param("theta", 0.99, "skew of ycsb_zipfian, zipfian, scrambled and latest")
@@ -56,7 +56,8 @@ local length = uniform(1, max_scan)
 -- What an operation without a share would run is not prepared.
 local shares = {}
 local function share(operation)
-    shares[operation] = param(operation, preset[operation] or 0, "share of these", {min = 0})
+    shares[operation] = param(operation, preset[operation] or 0,
+        "share of " .. operation .. " operations", {min = 0})
     return shares[operation] > 0
 end
 

@@ -29,8 +29,9 @@ const struct command_entry command_table[] = {
         .form = {COMMAND_RUN, NULL, "append SESSIONS RECORDS [TARGET]", 0, 0, false},
         .line = "make one run",
         .about =
-            "append opens SESSIONS sessions to a database, and each of them appends its share\n"
-            "of RECORDS rows. The report shows what that cost, and what stopped sessions.\n",
+            "append opens SESSIONS sessions to a database, and each session appends its share\n"
+            "of RECORDS rows. The report shows CPU, memory, time and throughput, and the\n"
+            "limit that stopped sessions, if a limit did.\n",
         .example = "append 10 20k\n"
                    "append 100 1M 5432 --user app --database logs",
         .target =
@@ -61,9 +62,9 @@ const struct command_entry command_table[] = {
         .form = {COMMAND_FIND_MAX, "find-max", "append find-max [TARGET]", 0, 0, false},
         .line = "find the largest number of sessions",
         .about =
-            "append find-max adds sessions that append, level by level, until a level cannot\n"
-            "be held. It reports the most sessions that were held, and the limit that stopped\n"
-            "the next level.\n",
+            "append find-max tries more and more sessions, level by level. A level is held if\n"
+            "all its sessions connect and append without errors. The report shows the highest\n"
+            "level that was held, and the limit that stopped the next level.\n",
         .example = "append find-max --max-sessions 20\n"
                    "append find-max 5432 --user app --database logs --p99 100ms",
         .target =
@@ -92,10 +93,10 @@ const struct command_entry command_table[] = {
     {
         .form = {COMMAND_COMPARE, "compare", "append compare A B", 2, 2, false},
         .line = "compare two runs or two sweeps",
-        .about =
-            "append compare compares B with A, the folders of two finished runs or sweeps:\n"
-            "how their settings differ, the ratio of every figure, and whether B is slower or\n"
-            "faster by more than the figures vary.\n",
+        .about = "append compare compares two finished runs or sweeps, whose folders are A and B.\n"
+                 "It shows how their settings differ, and the ratio B/A of every figure. For\n"
+                 "sweeps with repeated runs it also says whether B is slower or faster by more\n"
+                 "than the figures vary.\n",
         .example = "append 10 20k --out before\n"
                    "append 10 20k --out after\n"
                    "append compare before after --fail-if 'throughput<0.1'",
@@ -106,13 +107,13 @@ const struct command_entry command_table[] = {
     {
         .form = {COMMAND_CONTROL, "control", "append control DIR CHANGE", 2, 2, true},
         .line = "change a run while it goes on",
-        .about = "append control changes the run with the folder DIR, which was started with\n"
-                 "--control. CHANGE is rate=N (per second), sessions=N (at work), pause, resume,\n"
-                 "stop, or mark=TEXT, a mark in the charts.\n",
+        .about = "append control changes the run in the folder DIR, which must have been started\n"
+                 "with --control. CHANGE is rate=N (per second), sessions=N (at work), pause,\n"
+                 "resume, stop, or mark=TEXT (a mark in the charts).\n",
         .example = "append control append-runs/1 rate=20k\n"
                    "append control append-runs/1 'mark=index dropped'",
-        .exits = "0 the run has taken the change, 2 usage, or DIR is not a run with --control,\n"
-                 "3 no answer, 4 the run refused the change, or has ended\n",
+        .exits = "0 the run has taken the change, 2 usage, or DIR has no run with\n"
+                 "--control, 3 no answer, 4 the run refused the change, or has ended\n",
         .run = command_control,
     },
     {
@@ -120,8 +121,8 @@ const struct command_entry command_table[] = {
                  false},
         .line = "make a run for each size",
         .about = "append sweep makes a run for every pair of --sessions and --records, and with\n"
-                 "--vary for each value of a parameter. It puts maximum CPU, maximum\n"
-                 "memory, elapsed time and throughput into four tables.\n",
+                 "--vary for each value of a parameter. It prints a table for each of: maximum\n"
+                 "CPU, maximum memory, elapsed time, throughput, and the p99 of append.\n",
         .example = "append sweep --sessions 1,10 --records 10k,20k\n"
                    "append sweep --sessions 100,1000 --records 1M,10M 5432 --recreate",
         .target =
@@ -158,7 +159,7 @@ const struct command_entry command_table[] = {
                    "append dry-run sqlite:test.db --workload tpcb\n"
                    "append cleanup sqlite:test.db --workload tpcb",
         .target = "TARGET: a port of this machine, HOST:PORT, or the URL of a database\n",
-        .exits = "0 every transaction ended well, 1 a transaction or a check failed, 2 usage,\n"
+        .exits = "0 every transaction succeeded, 1 a transaction or a check failed, 2 usage,\n"
                  "or a mistake in the script, 3 limit of this machine, 4 server,\n"
                  "70 internal error, 130 interrupted\n",
         .run = command_dry_run,
@@ -180,8 +181,8 @@ const struct command_entry command_table[] = {
         .line = "break a server and prove what it keeps",
         .about = "append certify breaks a server again and again while SESSIONS sessions write,\n"
                  "and reads everything back after each fault: every acknowledged row must be\n"
-                 "there, once and whole. It breaks a server that it makes for this (--server), or\n"
-                 "yours (TARGET, --server-start and --yes).\n",
+                 "stored, once and whole. append breaks a server that it makes (--server), or a\n"
+                 "server of yours (TARGET, --server-start and --yes).\n",
         .example = "append certify 4 --server sqlite --faults kill:2\n"
                    "append certify 50 --server postgresql --faults kill:5,power:20\n"
                    "append certify 50 5432 --faults kill:5 --yes \\\n"

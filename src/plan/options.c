@@ -594,56 +594,56 @@ const struct option_entry option_table[] = {
          "The sweep makes a run for every pair of a number of sessions and a number of rows."},
     {SWEEP, "records", "N,N,...", "numbers of rows; the report has a column for each",
      OTHER(sweep.records), .max = PLAN_RECORDS_MAX, .store = store_list, OF(SWEEP),
-     .details = "With a script that `--duration` or `--transactions` ends, the option can be left "
-                "out."},
+     .details = "The option can be left out with a script if `--duration` or `--transactions` ends "
+                "the runs."},
     {SWEEP, "vary", "NAME=A,B,...", "make a run for each value of a script's parameter",
      TEXTS(sweep.varied), OF(SWEEP), WITH_SCRIPT,
-     .details =
-         "Give the option once for each parameter: a run is made for each combination of values.",
-     .page = "sweep.md#what-a-scripts-parameter-changes"},
+     .details = "Give the option once for each parameter. The sweep makes a run for each "
+                "combination of values.",
+     .page = "sweep.md#vary-a-scripts-parameter"},
     {SWEEP, "repeat", "N", "runs of each size, for median and spread",
      COUNT(sweep.repeat, SWEEP_LIST_MAX), .default_number = 1, OF(SWEEP)},
     {SWEEP, "keep-rows", NULL, "append to the rows of earlier runs", FLAG(sweep.is_keeping_rows),
      OF(SWEEP),
-     .details = "Without the option, a table that exists before the sweep is refused unless "
+     .details = "Without the option, a sweep refuses a table that existed before, unless "
                 "`--recreate` is given.",
      .page = "sweep.md#which-rows-a-run-finds"},
     {SWEEP, "resume", "DIR", "resume the interrupted sweep in DIR", TEXT(sweep.resume), OF(CALL),
-     .details =
-         "The options of the sweep are read from DIR. Options that do not change the runs, such "
-         "as `--password-file`, `--server-pid`, `--quiet` and `--json`, may be given again "
-         "with other values.",
-     .page = "sweep.md#interrupted"},
-    {SWEEP, "retry-failed", NULL, "with --resume: also rerun failed runs",
+     .details = "append reads the options of the sweep from DIR. Options that do not change the "
+                "runs, such as `--password-file`, `--server-pid`, `--quiet` and `--json`, can be "
+                "given again with other values.",
+     .page = "sweep.md#interrupting-and-resuming-a-sweep"},
+    {SWEEP, "retry-failed", NULL, "with --resume: also repeat failed runs",
      FLAG(sweep.is_retrying_failed), OF(CALL)},
 
-    {CERTIFY, "server", "postgresql|mariadb|sqlite", "make, break and remove a server of append's",
+    {CERTIFY, "server", "postgresql|mariadb|sqlite", "make a server, break it and remove it",
      TEXT(certify.server), .key = "server", .group = "The certificate",
-     .details = "Takes the place of TARGET. The server runs below `$TMPDIR` or `/tmp`, as another "
-                "user, and needs its package. If `--faults` has `power`, the server's files are on "
-                "a disk image of 3 GiB in the folder of the run, which needs root."},
-    {CERTIFY, "server-option", "NAME=VALUE", "setting of that server", TEXTS(certify.options),
-     .key = "server_option",
-     .details =
-         "NAME is as on the server's command line: `fsync=off`, "
-         "`innodb-flush-log-at-trx-commit=2`; for SQLite a pragma, `synchronous=off`. Can be "
-         "given several times."},
-    {CERTIFY, "faults", "KIND:N,...", "what is done to the server, and how often",
-     TEXT(certify.faults), .default_text = "10 in all", .key = "faults",
-     .details =
-         "The default is `kill:5,power:5` for a server of append's own if append runs as root, and "
-         "`kill:10` otherwise. The kinds are `kill` (SIGKILL of all processes), `power` (what the "
-         "file system had not yet written is gone), `stop` (SIGSTOP for 1 to 5 s), `restart` "
-         "(a clean shutdown and a start) and `network` (all connections cut).",
+     .details = "The option takes the place of TARGET. The server's package must be installed. The "
+                "server's files are in `$TMPDIR` or `/tmp`. If `--faults` has `power`, they are on "
+                "a disk image of 3 GiB in the folder of the run, which needs root. If append runs "
+                "as root, the server runs as another user."},
+    {CERTIFY, "server-option", "NAME=VALUE", "setting of the server that --server makes",
+     TEXTS(certify.options), .key = "server_option",
+     .details = "NAME is a name as on the server's command line: `fsync=off`, "
+                "`innodb-flush-log-at-trx-commit=2`; for SQLite it is a pragma: `synchronous=off`. "
+                "The option can be given several times."},
+    {CERTIFY, "faults", "KIND:N,...", "faults to make, and how many of each", TEXT(certify.faults),
+     .default_text = "10 in all", .key = "faults",
+     .details = "The default is `kill:5,power:5` with `--server` if append runs as root, and "
+                "`kill:10` otherwise. The kinds are `kill` (append ends all processes with "
+                "SIGKILL), `power` (everything that the file system had not yet written to the "
+                "disk is gone), `stop` (SIGSTOP for 1 to 5 s), `restart` (a clean shutdown and a "
+                "start) and `network` (all connections are cut).",
      .page = "certify.md#faults"},
     {CERTIFY, "server-start", "COMMAND", "shell command that starts your server",
      TEXT(certify.start), .key = "server_start",
-     .details = "With TARGET: needed for `kill`, `power` and `restart`."},
-    {CERTIFY, "yes", NULL, "with TARGET: break this server, I mean it", FLAG(certify.is_confirmed)},
-    {CERTIFY, "prove", NULL, "first show that an unsafe setting is found out",
-     FLAG(certify.is_proven), .key = "prove",
-     .details = "append strikes up to 5 times with a setting that must lose rows. If none is "
-                "lost, the certificate is worth nothing, and the exit code is 6."},
+     .details = "With TARGET, `kill`, `power` and `restart` need this option."},
+    {CERTIFY, "yes", NULL, "with TARGET: allow append to break this server",
+     FLAG(certify.is_confirmed)},
+    {CERTIFY, "prove", NULL, "first show that the faults can find a loss", FLAG(certify.is_proven),
+     .key = "prove",
+     .details = "append first makes up to 5 faults with a setting with which the server must lose "
+                "rows. If no row is lost, the certificate proves nothing, and the exit code is 6."},
     {CERTIFY, "keep-going", NULL, "go on after the first finding", FLAG(certify.is_keeping_on),
      .key = "keep_going"},
     {CERTIFY, "file-system", "ext4|xfs", "file system of the disk image",
@@ -651,15 +651,15 @@ const struct option_entry option_table[] = {
 
     {ALL, "adapter", "NAME", "adapter of the server on the port", TEXT(adapter_name),
      .default_text = "detected", .group = "Connection",
-     .details = "Needed only where append does not recognise the server."},
+     .details = "The option is needed only if append does not recognise the server."},
     {ALL, "adapter-folder", "DIR", "folder of NAME.so, an adapter that is not built in",
      TEXT(adapter_folder), .key = "adapter_folder",
-     .details = "append looks there first, then in `adapters` beside the program, then in "
-                "`lib/append/adapters` of the installation.",
+     .details = "append looks for NAME.so in this folder first, then in `adapters` beside the "
+                "program, then in `lib/append/adapters` of the installation.",
      .page = "adapters.md"},
     {ALL, "host", "NAME", "server's host, or folder of its Unix socket", TEXT(target.host),
      .key = "target.host", OF_SERVER, .letter = 'h',
-     .details = "The default is 127.0.0.1 when only a port is given."},
+     .details = "The default is 127.0.0.1 if only a port is given."},
     {ALL, "port", "N", "server's port, in place of TARGET", COUNT(target.port, UINT16_MAX),
      .store = store_port, .key = "target.port", OF_SERVER, .letter = 'p'},
     {ALL, "user", "NAME", "user of the database", TEXT(target.user), .key = "target.user",
@@ -683,36 +683,39 @@ const struct option_entry option_table[] = {
     {ALL, "connect-timeout", "T", "time limit of one connect",
      TIME(connect_timeout_ns, SECOND, DAY_NS), .default_number = 30 * SECOND,
      .key = "target.connect_timeout_s",
-     .details = "The limit is for all steps of the connect together, and is rounded up to whole "
-                "seconds."},
+     .details =
+         "The limit is for all steps of one connect together, and is rounded up to whole seconds."},
     {TABLES, "wait", "T", "wait up to T for a server that is starting or full",
      TIME(wait_ns, 0, DAY_NS), .key = "target.wait_s", .shows_zero = true,
-     .details = "append retries the connect during T. Without the option, it does not wait."},
+     .details = "append tries to connect again and again during T. Without the option, append "
+                "tries once."},
 
     {ALL & ~(unsigned)(REPORT | COMPARE), "options", "FILE", "read options from a file",
      TEXTS(options), OF(CALL), .group = "Work",
-     .details = "Lines are `NAME = VALUE`. The command line takes precedence.",
+     .details = "Each line of FILE is `NAME = VALUE`. The command line takes precedence over FILE.",
      .page = "options.md#files-of-options"},
     {RUN_ALONE | SEARCH | SWEEP | PREPARE, "print-options", NULL,
      "print a file with these options, and end", FLAG(is_print_options), OF(CALL)},
-    {RUN_ALONE | CHECK | PREPARE | CERTIFY, "sessions", "N", "sessions, in place of the operand",
-     SESSIONS(sessions), SHOWN("sessions", "Sessions"), .letter = 'c'},
+    {RUN_ALONE | CHECK | PREPARE | CERTIFY, "sessions", "N",
+     "number of sessions, in place of SESSIONS", SESSIONS(sessions), SHOWN("sessions", "Sessions"),
+     .letter = 'c'},
     {LOAD, "table", "NAME", "table to append to", TEXT(table_name),
      .default_text = PLAN_DEFAULT_TABLE, .key = "table", WITHOUT_SCRIPT},
-    {LOAD, "schema-file", "FILE", "SQL that creates the table when it is missing",
+    {LOAD, "schema-file", "FILE", "SQL that creates the table if it does not exist",
      TEXT(schema_file), .key = "schema_file", WITH_OWN_ROWS,
      .details = "The definition of " PLAN_DEFAULT_TABLE " is built in."},
     {LOAD | CERTIFY, "engine", "NAME", "mariadb, clickhouse: engine of append's new tables",
      TEXT(engine), .key = "engine", WITH_OWN_ROWS,
      .details =
-         "A table that exists must have this engine. For ClickHouse, NAME can contain the clauses "
-         "of the engine: `'MergeTree() ORDER BY n3'`. The default is the server's; for ClickHouse "
-         "it is `MergeTree() ORDER BY (n1, n2, n3)`."},
+         "A table that exists already must have this engine. For ClickHouse, NAME can contain the "
+         "clauses of the engine: `'MergeTree() ORDER BY n3'`. The default for ClickHouse is "
+         "`MergeTree() ORDER BY (n1, n2, n3)`; for other databases it is the server's default."},
     {LOAD | PREPARE | CERTIFY, "recreate", "[=NAME,...]",
      "drop and recreate append's table; NAME: any table", FLAG(is_recreate),
      .store = store_recreate, OF(SWEEP), .key = "is_recreate",
-     .details = "Without NAME, append drops only tables that it made; a mark on the table shows "
-                "this. The tables NAME,... are dropped, whoever made them.",
+     .details =
+         "Without NAME, append drops only tables that it made itself, which it recognises by a "
+         "mark on the table. With NAME,... append drops these tables, whoever made them.",
      .page = "databases/README.md#what-append-removes"},
     {CLEANUP, "drop", "NAME,...", "also drop these tables, whoever made them", TEXT(recreate_names),
      .page = "databases/README.md#what-append-removes"},
@@ -725,9 +728,9 @@ const struct option_entry option_table[] = {
     {LOAD, "read", "count|none|SQL", "read after each append", CHOICE(read_mode, read_words),
      .store = store_read, .default_text = "count; find-max: none",
      SHOWN("read_mode", "Read after it"), WITHOUT_SCRIPT,
-     .details =
-         "`count` is `count(*)`. SQL is a query, whose result is read and dropped. append runs the "
-         "query once before the sessions start, so a mistake in it ends the run there."},
+     .details = "`count` is `count(*)`. SQL is a query; append reads its result and discards it. "
+                "append runs the query once before the sessions start, so that a mistake in the "
+                "query ends the run at once."},
     {LOAD, "read-every", "N", "read after every N batches of a session",
      COUNT(read_every, UINT32_MAX), .default_number = 1, SHOWN("read_every", "Read every, batches"),
      WITHOUT_SCRIPT},
@@ -735,51 +738,51 @@ const struct option_entry option_table[] = {
      CHOICE(data_mode, data_words), SHOWN("data_mode", "Data"), WITH_OWN_ROWS},
     {LOAD, "values", "COLUMN=VALUES", "values of columns: 'id=1..9, status=ok|failed'",
      TEXT(values), .store = store_columns, SHOWN("values", "Values"), WITH_OWN_ROWS,
-     .details = "VALUES is a range of whole numbers or a list of words. Any other column gets "
-                "values by its type."},
+     .details = "VALUES is a range of whole numbers or a list of words. The other columns get "
+                "values by their types."},
     {LOAD, "skip-columns", "A,B", "columns left to their defaults, or NULL", TEXT(skip_columns),
      .store = store_columns, SHOWN("skip_columns", "Columns left out"), WITH_OWN_ROWS},
     {LOAD | PREPARE | DRY_RUN | CERTIFY, "seed", "N", "repeat the rows of an earlier run",
      OTHER(seed), .store = store_seed, .default_text = "a new seed", SHOWN("seed", "Seed")},
     {RUN, "rate", "N", "open-loop rate: rows/s, or a script's transactions/s",
      COUNT(rate_rows_per_s, 1000000000), SHOWN("rate_rows_per_s", "Rate, rows/s"),
-     .details = "The rate is that of all sessions together, on a fixed schedule. Without the "
-                "option, sessions append as fast as they can."},
+     .details = "N is the rate of all sessions together, on a fixed schedule. Without the option, "
+                "sessions append as fast as they can."},
     {RUN, "arrivals", "fixed|poisson", "with --rate: evenly spaced, or random",
      CHOICE(arrival_mode, arrival_words), SHOWN("arrivals", "Arrivals"),
      .details = "With `poisson` the gaps between batches or transactions are exponentially "
                 "distributed, as when many users act independently of each other."},
-    {RUN_ALONE, "stage", "T:N,...", "ramps of sessions: '30s:50,1m:50,30s:0'", TEXTS(stage_texts),
-     .max = PLAN_SESSIONS_MAX, .store = store_stages, SHOWN("stage", "Stages of sessions"),
-     .details = "Within the time T the sessions at work rise or fall evenly to N, beginning with "
-                "0. The option takes the place of SESSIONS and of the duration. All sessions "
-                "connect before the run; a session that a stage does not need waits. Can be given "
-                "several times.",
+    {RUN_ALONE, "stage", "T:N,...", "change the sessions at work: '30s:50,1m:50,30s:0'",
+     TEXTS(stage_texts), .max = PLAN_SESSIONS_MAX, .store = store_stages,
+     SHOWN("stage", "Stages of sessions"),
+     .details = "Within the time T the number of sessions at work rises or falls evenly to N, "
+                "beginning with 0. The option takes the place of SESSIONS and of `--duration`. All "
+                "sessions connect before the run; a session that a stage does not need waits. The "
+                "option can be given several times.",
      .page = "options.md#stages"},
     {RUN_ALONE, "stage-disconnect", NULL, "with --stage: waiting sessions have no connection",
      FLAG(is_stage_disconnect), SHOWN("stage_disconnect", "Waiting sessions disconnect"),
-     .details = "The session connects again when a stage needs it."},
-    {RUN_ALONE, "rate-stage", "T:N,...", "ramps of the rate: '10s:1k,1m:5k'",
-     TEXTS(rate_stage_texts), .max = 1000000000, .store = store_stages,
-     SHOWN("rate_stage", "Stages of the rate"),
-     .details = "Like `--rate`, but within the time T the rate rises or falls evenly to N, "
-                "beginning with 0. The option takes the place of the duration. Can be given "
-                "several times.",
+     .details = "A session connects again when a stage needs it."},
+    {RUN_ALONE, "rate-stage", "T:N,...", "change the rate: '10s:1k,1m:5k'", TEXTS(rate_stage_texts),
+     .max = 1000000000, .store = store_stages, SHOWN("rate_stage", "Stages of the rate"),
+     .details =
+         "Within the time T the rate rises or falls evenly to N, beginning with 0. The option "
+         "takes the place of `--rate` and of `--duration`. The option can be given several times.",
      .page = "options.md#stages"},
     {RUN, "duration", "T", "end the run after T, with or without RECORDS",
      TIME(duration_ns, 0, 30 * DAY_NS), SHOWN("duration_s", "Duration, s"), .letter = 'T',
-     .details = "With RECORDS the run ends when the rows are in, or after T."},
+     .details = "With RECORDS the run ends when all rows are in, but after T at the latest."},
     {MEASURE | PREPARE, "stack-size", "BYTES", "stack of a session's thread",
      BYTES(stack_bytes, 1 << 30), .default_text = "set by the adapter", .key = "stack_bytes"},
 
     {SCRIPTS, "workload", "NAME|FILE", "run a script: oltp, tpcb, ...; see append help",
      TEXT(workload), SHOWN("workload", "Workload"), .group = "Scripted workloads",
-     .details = "NAME is a script that is built in: `append help NAME` describes it. FILE has a "
-                "`/` in its name or ends in `.lua`.",
+     .details = "NAME is a built-in script, which `append help NAME` describes. FILE is the path "
+                "of a Lua file, with a `/` in it or `.lua` at its end.",
      .page = "workloads.md"},
     {SCRIPTS, "set", "NAME=VALUE,...", "parameters of the script; see append help NAME",
      TEXTS(sets), SHOWN("set", "Parameters set"), WITH_SCRIPT,
-     .details = "Can be given several times."},
+     .details = "The option can be given several times."},
     {RUN, "transactions", "N", "end after N transactions of all sessions",
      COUNT(transactions, PLAN_RECORDS_MAX), SHOWN("transactions", "Transactions, at most"),
      WITH_SCRIPT},
@@ -795,7 +798,7 @@ const struct option_entry option_table[] = {
     {RUN, "max-failed", "N|P%", "transactions that may fail without exit code 1", OTHER(max_failed),
      .max = PLAN_RECORDS_MAX, .store = store_max_failed, .default_text = "0",
      SHOWN("max_failed", "Transactions that may fail"), WITH_SCRIPT,
-     .details = "P% is a share of the transactions begun."},
+     .details = "P% is a share of the transactions that were begun."},
     {MEASURE, "prepared", "yes|no", "prepare the statements, or send them as text",
      CHOICE(is_unprepared, prepared_words), SHOWN("prepared", "Statements prepared"), WITH_SCRIPT},
 
@@ -805,30 +808,31 @@ const struct option_entry option_table[] = {
     {RUN, "min-sessions", "N|N%", "sessions that must be up for the run to go on",
      SESSIONS(min_sessions), .store = store_min_sessions, .default_text = "1",
      SHOWN("min_sessions", "Sessions required"),
-     .details = "N% is a share of the sessions, idle ones included."},
+     .details = "N% is a share of all sessions, including idle sessions."},
     {RUN, "on-drop", "continue|stop|reconnect", "what to do when a session is lost",
      CHOICE(drop_policy, drop_words), .store = store_on_drop, SHOWN("on_drop", "On drop"),
-     .details = "`continue`: the session ends alone. `stop`: the run ends. `reconnect`: the "
+     .details = "`continue`: only this session ends. `stop`: the run ends. `reconnect`: the "
                 "session connects again, and gives up after " DIGITS(
                     RECONNECT_TRIES) " tries in a row; "
                                      "`reconnect:TRIES` sets another number.",
      .page = "faults.md"},
     {LOAD, "host-policy", "spread|first|random", "first host of each session",
      CHOICE(host_policy, host_words), SHOWN("host_policy", "Host policy"),
-     .details = "`spread`: session i begins at host i mod n. `first`: every session begins at the "
-                "first host. `random`: the host is drawn from the seed.",
+     .details =
+         "`spread`: with n hosts, session i begins at host i mod n. `first`: every session begins "
+         "at the first host. `random`: the host of each session is drawn from the seed.",
      .page = "databases/README.md#several-hosts"},
     {RUN, "timeout", "T", "cut off a call that takes longer", TIME(timeout_ns, 100 * MS, DAY_NS),
      .default_text = "no limit", SHOWN("timeout_s", "Timeout of a call, s"),
-     .details =
-         "When a call takes longer, its connection counts as lost, and `--on-drop` applies. A "
-         "call is an append, a read, a script's statement (also BEGIN and COMMIT) or a "
-         "verification.",
+     .details = "If a call takes longer than T, its connection counts as lost, and `--on-drop` "
+                "decides what the session does. A call is an append, a read, a script's statement "
+                "(also BEGIN and COMMIT) or a verification.",
      .page = "faults.md#a-time-limit-for-calls"},
     {RUN, "verify", "count|rows", "check rows by count(*), or also row by row",
      CHOICE(verify_mode, verify_words), SHOWN("verify", "Verified"),
-     .details = "append compares the table with the ledger of the run. `count`: by `count(*)` "
-                "before and after the run. `rows`: also row by row, by the identity of each row.",
+     .details = "append compares the table with the ledger of the run. `count`: append compares "
+                "`count(*)` before and after the run. `rows`: append also reads every row of the "
+                "run back, and checks each row by its identity.",
      .page = "faults.md"},
     {RUN | CHECK, "idle", "N", "extra sessions that only stay connected", SESSIONS(idle_sessions),
      .default_text = "0", .shows_zero = true, SHOWN("idle_sessions", "Idle sessions")},
@@ -844,7 +848,7 @@ const struct option_entry option_table[] = {
      .default_text = "what this machine allows", SHOWN("max_sessions", "Sessions, at most")},
     {SEARCH, "max-time", "T", "end the search after T", TIME(search.max_time_ns, 0, 30 * DAY_NS),
      .default_number = 600 * SECOND, .key = "max_time_s"},
-    {SEARCH, "max-memory", "SIZE", "most memory in use on this machine",
+    {SEARCH, "max-memory", "SIZE", "most memory that may be in use here",
      BYTES(search.max_memory_bytes, UINT64_C(1) << 50), .default_text = "90 %",
      .key = "max_memory_bytes"},
     {SEARCH, "max-rows", "N", "end the search after N rows",
@@ -855,12 +859,13 @@ const struct option_entry option_table[] = {
      TIME(search.p99_bound_ns, 0, DAY_NS), SHOWN("p99_s", "Bound of append's p99, s")},
 
     {RUN, "expect", "BOUNDS", "exit 5 unless met: 'throughput>=50k, lost==0'", TEXTS(expected),
-     .key = "expect", .group = "Expectations", .details = "Can be given several times.",
+     .key = "expect", .group = "Expectations", .details = "The option can be given several times.",
      .page = "ci.md#expectations"},
     {RUN, "stop-when", "BOUNDS", "end early, exit 5, if met: 'append.p99>1s for 10s'",
      TEXTS(stop_when), SHOWN("stop_when", "Stop when"),
-     .details = "BOUNDS are on columns of `intervals.csv`, and are checked every second after the "
-                "warm-up. `for T`: only when the bound has held for T. Can be given several times.",
+     .details =
+         "BOUNDS are on columns of `intervals.csv`, and are checked every second after the "
+         "warm-up. With `for T` a bound must hold for T. The option can be given several times.",
      .page = "ci.md#ending-a-run-early"},
     {RUN_ALONE | CERTIFY, "junit", "FILE", "write outcome and expectations as JUnit XML",
      TEXT(junit), OF(CALL), .key = "junit", .details = "An existing FILE is replaced."},
@@ -869,8 +874,8 @@ const struct option_entry option_table[] = {
      .page = "workloads-reference.md#ycsb"},
     {COMPARE, "fail-if", "BOUNDS", "exit 5 if B/A crosses a bound: 'throughput<0.95'",
      OTHER(compare.fail_if), .store = store_fail_if,
-     .details = "BOUNDS are written as for `--expect`, without a unit. A bound is crossed when the "
-                "comparison is true of the ratio B/A.",
+     .details = "BOUNDS are written as for `--expect`, but without units. A bound is crossed if "
+                "the comparison is true for the ratio B/A.",
      .page = "compare.md"},
     {COMPARE, "threshold", "N%", "ignore smaller differences", OTHER(compare.threshold),
      .store = store_threshold, .default_text = DIGITS(THRESHOLD_PERCENT) "%"},
@@ -878,10 +883,10 @@ const struct option_entry option_table[] = {
     {LOAD, "percentiles", "N,N,...", "latency percentiles to show", TEXT(percentiles),
      .store = store_percentiles, .default_text = "50,95,99,99.9",
      SHOWN("percentiles", "Percentiles"), .group = "Measuring and reporting",
-     .details = "The report shows these percentiles in place of p50, p95, p99 and p99.9. Files and "
-                "run.json have them in addition to p50, p90, p95, p99 and p99.9, which other "
-                "programs expect. "
-                "`--expect` may name any percentile, listed or not."},
+     .details =
+         "The report shows these percentiles in place of p50, p95, p99 and p99.9. Files and "
+         "run.json have them in addition to p50, p90, p95, p99 and p99.9, which other programs "
+         "expect. `--expect` can name any percentile, even one that is not listed here."},
     {RUN, "sample-interval", "T", "time between samples of CPU and memory",
      TIME(sample_interval_ns, 100 * MS, DAY_NS), .default_number = 3 * SECOND,
      SHOWN("sample_interval_s", "Sample interval, s")},
@@ -890,64 +895,66 @@ const struct option_entry option_table[] = {
     {RUN, "log-transactions", "[=SHARE]", "write each transaction to transactions.csv",
      TEXT(log_transactions), .store = store_log_transactions,
      SHOWN("log_transactions", "Transactions logged"),
-     .details = "SHARE, such as `1%` or `0.01`, writes that share of the transactions; the seed "
-                "chooses them. Without a script, each batch and each read is written.",
+     .details =
+         "With a SHARE such as `1%` or `0.01`, append writes only this share of the transactions; "
+         "the seed decides which. Without a script, append writes each batch and each read.",
      .page = "results.md#each-transaction"},
     {RUN | SEARCH, "waits", "[=on|sql|kernel|try]", "find what the sessions wait for at the server",
      CHOICE(waits, wait_mode_words), .store = store_waits, SHOWN("waits", "Waits"),
      .details =
-         "One more connection asks the server again and again what the run's sessions wait for: "
-         "its log, locks, data files, the client. The report says what the time of appends, reads "
-         "and commits went into. `sql` also shows the statements of sessions that block others, "
-         "which may contain data. `kernel` asks no database, but the kernel of this machine: how "
-         "long the threads of any local server used a CPU, waited for one, for the disk, for each "
-         "other or for the client. `kernel` needs root, or CAP_BPF and CAP_PERFMON. `try` polls if "
-         "the database shows waits, else asks the kernel if this machine allows it, else runs "
-         "without.",
+         "append asks the server on one more connection, again and again, what the run's sessions "
+         "wait for: the log, locks, data files, the client. The report shows which share of the "
+         "time in appends, reads and commits was spent on each. `sql` also shows the statements of "
+         "sessions that block others; these statements may contain data. `kernel` asks the kernel "
+         "of this machine instead of the database: how long the server's threads used a CPU, and "
+         "how long they waited for a CPU, for the disk, for each other or for the client. `kernel` "
+         "works with any server on this machine, and needs root, or CAP_BPF and CAP_PERFMON. `try` "
+         "asks the database if it shows waits, otherwise the kernel if this machine allows it; "
+         "otherwise the run goes on without waits.",
      .page = "why.md"},
     {RUN | CHECK, "io-trace", "[=full|requests|try]", "trace each I/O of the server, by layer",
      CHOICE(io_trace, io_trace_words), .store = store_io_trace, SHOWN("io_trace", "I/O trace"),
-     .details =
-         "`full`, or no value, traces each read, write and fsync of the server's "
-         "processes and the "
-         "requests to the disk: the time in the file system, in the queue and at the device. "
-         "`requests` traces the requests alone, which costs less. `try` traces in full if this "
-         "machine allows tracing, else runs without. Tracing needs root, or CAP_BPF and "
-         "CAP_PERFMON.",
+     .details = "`full`, which is also meant without a value, traces each read, write and fsync of "
+                "the server's processes and each request to the disk. It measures the time in the "
+                "file system, in the queue and at the device. `requests` traces only the requests, "
+                "which costs less. `try` is `full` if this machine allows tracing; otherwise the "
+                "run goes on without the trace. Tracing needs root, or CAP_BPF and CAP_PERFMON.",
      .page = "io.md"},
     {MEASURE | CERTIFY, "server-pid", "PID[!]", "server's process; with !: unchecked",
      COUNT(server_pid, INT32_MAX), .store = store_server_pid, .default_text = "found by port",
      OF(PLACE), .key = "server_pid", OF_SERVER,
-     .details = "The process and its children are measured. A process that does not hold the "
-                "server's port, and is not related to the process that does, is refused unless a "
+     .details = "append measures this process and its children. append refuses a process that does "
+                "not hold the server's port and is not related to the process that does, unless a "
                 "`!` follows the number."},
     {MEASURE, "server-cgroup", "DIR", "server's cgroup folder, for its memory and CPU",
      TEXT(server_cgroup), OF(PLACE), .key = "server_cgroup", OF_SERVER},
     {MEASURE | CERTIFY, "data-directory", "DIR",
      "folder of the server's files; its disk is measured", TEXT(data_directory), OF(PLACE),
-     .key = "data_directory", OF_SERVER, .details = "By default, append asks the server."},
+     .key = "data_directory", OF_SERVER,
+     .details = "Without the option, append asks the server for this folder."},
     {LOAD | CERTIFY, "out", "DIR", "new folder for the files", TEXT(out),
      .default_text = "append-runs/...", OF(CALL)},
     {REPORT, "out", "FILE", "file of the page", TEXT(out), .default_text = "report.html"},
     {RUN_ALONE | PREPARE, "progress", "T", "print a line of progress every T",
      TIME(progress_ns, SECOND, DAY_NS), .key = "progress_s", .letter = 'P',
-     .details = "T is at least 1 s. By default progress is one line that is rewritten on a "
-                "terminal, and elsewhere a "
-                "line with each sample."},
+     .details =
+         "T is at least 1 s. Without the option, append rewrites one line of progress on a "
+         "terminal; if standard error is not a terminal, it prints a line with each sample."},
     {ALL, "quiet", NULL, "print no progress", FLAG(is_quiet), OF(CALL), .key = "quiet",
      .letter = 'q'},
     {MEASURE | REPORT | COMPARE, "json", NULL, "print the report as JSON", FLAG(is_json), OF(CALL),
-     .key = "json", .details = "A run prints what is in its `run.json`."},
+     .key = "json", .details = "A run prints the content of its `run.json`."},
     {RUN_ALONE, "plan", NULL, "print the plan and exit", FLAG(is_plan_only),
-     .details = "append connects only to recognise the database on a port."},
+     .details = "append does not connect, except to recognise the database on a port."},
     {RUN_ALONE, "version", NULL, "print versions and exit", FLAG(is_version), .letter = 'V',
-     .details = "Lists the adapters and the versions of their client libraries."},
+     .details =
+         "append prints its version, the adapters, and the versions of their client libraries."},
     {ALL | REPORT | COMPARE | CONTROL, "help", NULL, "print this text; -h alone does the same",
      FLAG(is_help)},
 
     {MEASURE, "container", "NAME", "server's container, of Docker or Podman", TEXT(container),
      .store = store_container, .key = "container", OF_SERVER, .group = "Watching a run",
-     .details = "The processes and the cgroup of the container are measured.",
+     .details = "append measures the processes and the cgroup of the container.",
      .page = "watching.md"},
     {LOAD, "metrics", "[HOST:]PORT", "serve /metrics for Prometheus during the run", TEXT(metrics),
      .store = store_metrics, OF(PLACE), .key = "metrics",
@@ -961,11 +968,11 @@ const struct option_entry option_table[] = {
      .page = "watching.md#the-live-page"},
     {RUN_ALONE, "live-control", NULL, "let the live page change the run", FLAG(is_live_control),
      OF(CALL), .key = "live_control",
-     .details = "The page gets buttons for the rate, the sessions at work, a mark, a pause and the "
-                "end. Includes `--control`.",
+     .details = "The page gets buttons that change the rate and the number of sessions at work, "
+                "make a mark, pause the run and end it. The option includes `--control`.",
      .page = "watching.md#change-a-run-while-it-goes-on"},
     {RUN_ALONE, "control", NULL, "take changes from append control", FLAG(is_control), OF(CALL),
-     .key = "control", .details = "`append control DIR rate=20k` changes the run while it goes on.",
+     .key = "control", .details = "During the run, `append control DIR rate=20k` changes its rate.",
      .page = "watching.md#change-a-run-while-it-goes-on"},
     {RUN, "mark", "TIME=TEXT", "labelled line in the charts", TEXTS(mark_texts),
      .store = store_mark, .key = "mark",
@@ -976,7 +983,7 @@ const struct option_entry option_table[] = {
      .default_text = "equal", .key = "weights", .group = "Several machines (mpirun)",
      .page = "several-machines.md"},
     {LOAD, "sample-only", "HOST", "ranks on HOST only sample the server", TEXTS(sample_only),
-     .key = "sample_only", .details = "These ranks carry no sessions.",
+     .key = "sample_only", .details = "These ranks have no sessions.",
      .page = "several-machines.md"},
 
     {RUN_ALONE | SWEEP, "report", NULL, "write report.html with charts at the end", FLAG(is_report),
