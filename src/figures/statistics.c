@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 enum {
-    FRACTION_STEPS = 500,
-    BISECTIONS = 200
+    FRACTION_STEPS = 500
 };
 #define FRACTION_TINY 1e-300
 #define FRACTION_CLOSE 1e-15
@@ -83,15 +82,17 @@ static double student_quantile(double p, double dof)
     while (student(high, dof) < p) {
         high *= 2;
     }
-    for (int i = 0; i < BISECTIONS && low < high; i++) {
+    for (;;) {
         const double middle = low + (high - low) / 2;
+        if (middle == low || middle == high) {
+            return high; /* no number is in between */
+        }
         if (student(middle, dof) < p) {
             low = middle;
         } else {
             high = middle;
         }
     }
-    return high;
 }
 
 struct sample {
@@ -133,8 +134,9 @@ bool statistics_compare_repeats(const double *a, size_t a_count, const double *b
     const double square = first.error_square + second.error_square;
     const double below = first.error_square * first.error_square / first.dof +
                          second.error_square * second.error_square / second.dof;
-    const double dof = below > 0 ? square * square / below : first.dof + second.dof;
-    const double width = student_quantile((1 + STATISTICS_CONFIDENCE) / 2, dof) * sqrt(square);
+    const double quantile = (1 + STATISTICS_CONFIDENCE) / 2;
+    const double width =
+        below > 0 ? student_quantile(quantile, square * square / below) * sqrt(square) : 0;
     const double middle = second.mean - first.mean;
     *ratio = (struct statistics_ratio){exp(middle), exp(middle - width), exp(middle + width)};
     return true;

@@ -1112,13 +1112,11 @@ static double read_quota(const char *folder)
     return quota[0] > 0 && period[0] > 0 ? quota[0] / period[0] : 0;
 }
 
-/* Returns the fewest CPUs that this program's cgroups and the cgroups above them grant, or 0
- * without a limit. */
-static double own_quota(void)
+double procfs_cpu_quota(const char *list, const char *root)
 {
     double least = 0;
     char line[PATH_MAX];
-    FILE *file = fopen("/proc/self/cgroup", "re");
+    FILE *file = fopen(list, "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         char *const names = strchr(line, ':');
@@ -1127,20 +1125,14 @@ static double own_quota(void)
             continue;
         }
         const size_t length = (size_t)(path - names - 1);
-        const bool is_cpu = length == 0 || memmem(names, length + 2, ":cpu:", 5) != NULL ||
-                            memmem(names, length + 2, ":cpu,", 5) != NULL ||
-                            memmem(names, length + 2, ",cpu:", 5) != NULL ||
-                            memmem(names, length + 2, ",cpu,", 5) != NULL;
-        for (char *end = path + strlen(path); is_cpu && end > path; end = strrchr(path, '/')) {
+        const bool is_cpu = length == 0 || list_holds(text_of(names + 1, length), "cpu");
+        for (char *end = path + strlen(path); is_cpu && end != NULL; end = strrchr(path, '/')) {
             char folder[PATH_MAX];
             *end = '\0';
-            snprintf(folder, sizeof folder, "%s%s%.3000s", mounts, length == 0 ? "" : "/cpu",
+            snprintf(folder, sizeof folder, "%s%s%.3000s", root, length == 0 ? "" : "/cpu",
                      path + 1);
             const double quota = read_quota(folder);
             least = quota > 0 && (least <= 0 || quota < least) ? quota : least;
-            if (strrchr(path, '/') == NULL) {
-                break;
-            }
         }
     }
     if (file != NULL) {
@@ -1152,7 +1144,7 @@ static double own_quota(void)
 void procfs_describe_bound(unsigned cpus, char *text, size_t size)
 {
     cpu_set_t set;
-    const double quota = own_quota();
+    const double quota = procfs_cpu_quota("/proc/self/cgroup", mounts);
     const int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)cpus;
     const int niceness = getpriority(PRIO_PROCESS, 0);
     text[0] = '\0';

@@ -264,6 +264,11 @@ struct procfs_status procfs_read_own(int proc);
  * run_queue_ns is 0 if the kernel does not report it. */
 void procfs_read_thread(struct procfs_schedstat *time);
 
+/* Returns the fewest CPUs that a program's cgroups and the cgroups above them grant; 0: no limit.
+ * `list` is the path of the program's list of cgroups, /proc/self/cgroup, and `root` the folder of
+ * all cgroups, /sys/fs/cgroup. */
+double procfs_cpu_quota(const char *list, const char *root);
+
 /* Describes what keeps this program, but not others, from the machine's `cpus` CPUs: its affinity,
  * a quota of its cgroups, or its niceness. "" if it may use all CPUs. */
 void procfs_describe_bound(unsigned cpus, char *text, size_t size);

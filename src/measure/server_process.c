@@ -574,6 +574,16 @@ static void find(struct server_process *server)
 
 struct server_process *server_process_create(const struct server_selector *selector)
 {
+    const int proc = procfs_open();
+    struct server_process *server = server_process_create_at(proc, selector);
+    if (server == NULL && proc >= 0) {
+        close(proc);
+    }
+    return server;
+}
+
+struct server_process *server_process_create_at(int proc, const struct server_selector *selector)
+{
     struct server_process *server = calloc(1, sizeof(*server));
     if (server == NULL) {
         return NULL;
@@ -593,7 +603,7 @@ struct server_process *server_process_create(const struct server_selector *selec
     server->selector = *selector;
     server->cgroup = -1;
     server->table.rounding_ns = 2 * (MONO_NS_PER_S / sysconf(_SC_CLK_TCK));
-    server->proc = procfs_open();
+    server->proc = proc;
     server->processes = server->proc < 0 ? NULL : procfs_open_folder(server->proc, ".");
     if (server->processes == NULL) {
         snprintf(server->note, sizeof(server->note), "/proc cannot be read: %s", strerror(errno));

@@ -27,6 +27,10 @@ struct server_process;
 
 /* Looks for the server. The selector's cgroup is borrowed. Returns NULL when out of memory. */
 struct server_process *server_process_create(const struct server_selector *selector);
+
+/* As server_process_create, but reads the processes of `proc`, an open folder like /proc, which
+ * server_process_destroy closes. If it returns NULL, the folder stays open. */
+struct server_process *server_process_create_at(int proc, const struct server_selector *selector);
 void server_process_destroy(struct server_process *server);
 
 /* Reads the server's CPU time, I/O and memory. Takes at most 4 % of the time until the next

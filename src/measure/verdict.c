@@ -629,9 +629,7 @@ static void judge_transactions(struct judge *judge, const char *why)
     const uint64_t failed = counters[RECORDER_TRANSACTIONS_FAILED];
     const uint64_t in_doubt = counters[RECORDER_TRANSACTIONS_IN_DOUBT];
     const double percent = begun > 0 ? 100 * (double)failed / (double)begun : 0;
-    const bool is_excused =
-        failed <= context->max_failed ||
-        (context->max_failed_percent > 0 && percent <= context->max_failed_percent);
+    const bool is_excused = failed <= context->max_failed || percent <= context->max_failed_percent;
     const bool is_judged = !context->keeps_nothing && result->measured_ns >= SHORTEST_NS;
     const double script = is_judged ? script_percent(result) : 0;
     uint64_t lost, surplus;

@@ -38,7 +38,7 @@ RANDOM_RULES = ["universal.rules", "c_like.rules", "c.rules"]
 RANDOM_LIMIT_S = 90
 RANDOM_TESTS = {
     "figures/bound": "unit.expectations unit.conditions unit.script cli.workload_metrics cli.expect",
-    "figures/csv_table": "unit.saved_sweep unit.sweep cli.compare",
+    "figures/csv_table": "unit.saved unit.saved_sweep unit.sweep cli.compare",
     "figures/figures": "unit.expectations unit.text unit.bound cli.workload_metrics cli.goldens cli.expect",
     "figures/saved": "unit.saved_sweep unit.sweep cli.options cli.surface cli.compare cli.live cli.goldens",
     "figures/statistics": "unit.waits unit.saved_sweep cli.compare",
@@ -76,11 +76,11 @@ RANDOM_TESTS = {
     "measure/limit": "unit.limits cli.check cli.limits",
     "measure/metric": "unit.expectations cli.workload_metrics cli.goldens",
     "measure/procfs": "unit.limits unit.io unit.cgroup unit.server_process cli.check cli.limits cli.disk cli.hosts",
-    "measure/recorder": "unit.shapes unit.fleet cli.options cli.stages cli.goldens cli.http_hosts cli.sqlite_waits",
+    "measure/recorder": "unit.histogram unit.shapes unit.fleet cli.options cli.stages cli.goldens cli.http_hosts cli.sqlite_waits",
     "measure/result": "unit.verdict unit.events unit.expectations unit.merge cli.events cli.exit_reason cli.goldens "
                       "cli.stages cli.workload_reports",
-    "measure/sampler": "cli.limits cli.options cli.stages cli.http_hosts cli.goldens cli.null",
-    "measure/server_process": "unit.process_tree unit.sampler unit.limits cli.http_hosts cli.hosts",
+    "measure/sampler": "unit.sampler_turns cli.null cli.stages cli.limits cli.options cli.http_hosts cli.goldens",
+    "measure/server_process": "unit.server_memory unit.process_tree unit.sampler unit.limits cli.http_hosts cli.hosts",
     "measure/transaction_log": "cli.surface cli.transaction_log",
     "measure/verdict": "unit.fleet cli.limits cli.goldens cli.invariants",
     "measure/waits": "cli.sqlite_waits",

@@ -21,10 +21,9 @@ TEST(test_parse)
         const char *paused;
         int pid;
         bool is_running;
-    } states[] = {{"running", "true", "false", 4711, true},
-                  {"exited", "false", "false", 0, false},
-                  {"paused", "true", "true", 4711, false},
-                  {"created", "false", "false", 0, false}};
+    } states[] = {{"running", "true", "false", 4711, true}, {"exited", "false", "false", 0, false},
+                  {"paused", "true", "true", 4711, false},  {"created", "false", "false", 0, false},
+                  {"running", "true", "false", 0, false},   {"running", "true", "false", 1, true}};
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         char text[600];
         snprintf(text, sizeof text,
@@ -39,6 +38,22 @@ TEST(test_parse)
         assert_int_equal(container.pid, states[i].pid);
         assert_string_equal(container.cgroup, "");
     }
+}
+
+/* The longest id, the shortest id, and the highest pid. */
+TEST(test_bounds_of_ids)
+{
+    struct container container;
+    char text[256], id[sizeof container.id + 1];
+    for (size_t length = 10; length <= sizeof container.id; length++) {
+        memset(id, 'a', length);
+        id[length] = '\0';
+        snprintf(text, sizeof text, "[{\"Id\": \"%s\", \"State\": {\"Pid\": 2147483647}}]", id);
+        assert_int_equal(container_parse(text, strlen(text), &container),
+                         length >= 12 && length < sizeof container.id);
+    }
+    assert_false(container_parse("[{\"Id\": \"" ID "\", \"State\": {\"Pid\": 2147483648}}]", 109,
+                                 &container));
 }
 
 TEST(test_not_understood)
@@ -155,6 +170,9 @@ TEST_BETWEEN(test_containers_that_are_not_found, make_folder, remove_folder)
         char expected[300];
         snprintf(expected, sizeof expected, "--container db: %s", cases[i].why);
         assert_int_equal(strncmp(error.text, expected, strlen(expected)), 0);
+        assert_int_equal(error.kind,
+                         strstr(cases[i].why, "parsed") == NULL ? ERROR_NOT_FOUND : ERROR_DATA);
+        assert_int_equal(error.native_code, 0);
     }
     struct container container;
     struct error error;
@@ -209,5 +227,38 @@ TEST_BETWEEN(test_the_parents_of_containers, make_folder, remove_folder)
         assert_int_equal(code, cases[i].code);
         assert_int_equal(container.pid, pid);
         assert_string_equal(container.cgroup, "");
+    }
+}
+
+/* A process whose cgroup has the container's id in its name is the container's. */
+TEST_BETWEEN(test_the_cgroups_of_containers, make_folder, remove_folder)
+{
+    char text[4096] = "", id[64] = "", line[400];
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    for (const char *at = text; *at != '\0' && id[0] == '\0';) {
+        const size_t length = strcspn(at, "/\n");
+        if (length >= 12 && length < sizeof id) {
+            snprintf(id, sizeof id, "%.*s", (int)length, at);
+        }
+        at += length + (at[length] != '\0');
+    }
+    if (id[0] == '\0') { /* the names of this process's cgroups are too short for an id */
+        return;
+    }
+    const struct plan plan = {.container = "db"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line,
+                 "echo '[{\"Id\": \"%s%s\", \"State\": {\"Status\": \"running\", \"Running\": "
+                 "true, \"Pid\": %d}}]'",
+                 id, i == 0 ? "" : "x", (int)getpid());
+        install("docker", line);
+        struct container container;
+        struct error error;
+        assert_int_equal(container_find(&container, &plan, &error),
+                         i == 0 ? EXIT_CODE_OK : EXIT_CODE_USAGE);
+        assert_int_equal(container.pid, getpid());
     }
 }

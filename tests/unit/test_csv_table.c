@@ -1,7 +1,10 @@
 /* CSV files: reading back what append writes, and the errors for incomplete or wrong files. */
 #include "unit/unit.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "figures/saved.h"
 
@@ -78,12 +81,18 @@ TEST(test_not_csv)
     } bad[] = {{"", "line 1: there is no header"},
                {"a,b", "line 1: there is no header"},
                {"a,b\n1,2\n3\n", "line 3: the row and the header have"},
-               {"a\n\"1\"x\n", "line 2: text follows a quoted cell"}};
+               {"a\n\"1\"x\n", "line 2: text follows a quoted cell"},
+               {"a\n\"1\"\rx\n", "line 2: text follows a quoted cell"},
+               {"a\n1\rx\n", "line 2: text follows a quoted cell"},
+               {"a\n\"1\n\n\"\n1,2\n", "line 5: the row and the header have different numbers "
+                                       "of cells"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct csv_table table;
         struct error error;
         assert_int_equal(parse(&table, bad[i].text, &error), STATUS_REJECTED);
         assert_non_null(strstr(error.text, bad[i].why));
+        assert_int_equal(error.kind, ERROR_DATA);
+        assert_int_equal(error.native_code, 0);
         assert_null(table.text);
     }
     struct csv_table table;
@@ -94,4 +103,38 @@ TEST(test_not_csv)
     error_clear(&error);
     assert_int_equal(csv_table_read(&table, "/dev/null", &error), STATUS_REJECTED);
     assert_int_equal(error.kind, ERROR_DATA);
+}
+
+/* A file with a NUL byte is not text. A table of one column has rows like any other. */
+TEST(test_files)
+{
+    char path[] = "/tmp/append-csv-XXXXXX", message[128];
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, "a\n1\n2\n", 6), 6);
+    struct csv_table table;
+    struct error error;
+    error_clear(&error);
+    assert_int_equal(csv_table_read(&table, path, &error), STATUS_OK);
+    assert_int_equal(table.columns, 1);
+    assert_int_equal(table.rows, 2);
+    assert_string_equal(csv_table_text(&table, 1, 0), "2");
+    assert_string_equal(csv_table_text(&table, 0, 1), "");
+    assert_string_equal(csv_table_text(&table, 0, 2), "");
+    csv_table_free(&table);
+    assert_null(table.cells);
+    assert_int_equal(write(file, "\0", 1), 1);
+    assert_int_equal(csv_table_read(&table, path, &error), STATUS_REJECTED);
+    snprintf(message, sizeof message, "%s is not a text file: it has a NUL byte", path);
+    assert_string_equal(error.text, message);
+    assert_int_equal(error.kind, ERROR_DATA);
+    assert_int_equal(error.native_code, 0);
+    assert_int_equal(ftruncate(file, (INT64_C(1) << 30) + 1), 0); /* sparse */
+    error_clear(&error);
+    assert_int_equal(csv_table_read(&table, path, &error), STATUS_REJECTED);
+    snprintf(message, sizeof message, "%s is larger than 1 GiB", path);
+    assert_string_equal(error.text, message);
+    assert_int_equal(error.native_code, 0);
+    close(file);
+    unlink(path);
 }

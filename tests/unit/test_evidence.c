@@ -1,6 +1,13 @@
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "unit/unit.h"
 
@@ -379,4 +386,428 @@ TEST_BETWEEN(test_order_and_bounds, set_up, NULL)
     assert_int_equal(findings.entries[0].sessions, 100); /* the requested sessions, not 500 */
     assert_int_equal(findings.entries[1].id, LIMIT_PORTS);
     assert_int_equal(findings.entries[2].id, LIMIT_OPEN_FILES);
+}
+
+/* Which errors show a shortage, word for word, with 1 for every count. */
+TEST_BETWEEN(test_words_of_findings, set_up, NULL)
+{
+    struct limit *limit;
+    struct cause *cause = add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
+    assert_string_equal(name_one(LIMIT_IDS, LIMIT_CLIENT, 0)->name, "unknown thread limit");
+    assert_string_equal(findings.entries[0].evidence,
+                        "pthread_create: Resource temporarily unavailable; the limits on threads "
+                        "cannot be seen from here");
+    add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 5000, 100);
+    add_limit(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 400, 100);
+    assert_string_equal(name_one(LIMIT_IDS, LIMIT_CLIENT, 0)->evidence,
+                        "pthread_create: Resource temporarily unavailable; no limit that can be "
+                        "read here was reached; room left: user_tasks 4,900, cgroup_tasks 300");
+    evidence.growth[EVIDENCE_SERVER_FORKS] = 7; /* of another cgroup */
+    evidence.growth[EVIDENCE_CLIENT_FORKS] = 1;
+    assert_string_equal(name_one(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 0)->evidence,
+                        "pthread_create: Resource temporarily unavailable; 100 of 400 threads in "
+                        "use at that time; pids.events counted 1 refusal");
+    assert_string_equal(findings.entries[0].fix, "fix of cgroup_tasks");
+    assert_string_equal(findings.entries[0].name, "cgroup_tasks");
+    evidence.before.entries[1].fix[0] = '\0'; /* there was enough before the run */
+    assert_string_equal(name_one(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 0)->fix, "too late");
+    evidence.before.count = 0;
+    assert_string_equal(name_one(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 0)->fix, "too late");
+
+    set_up(NULL);
+    cause = with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "cannot fork; try again"),
+                       ERROR_LIMIT_TASKS);
+    limit = add_limit(LIMIT_CGROUP_TASKS, LIMIT_SERVER, 400, 100);
+    limit->unit = NULL;
+    evidence.growth[EVIDENCE_SERVER_FORKS] = 2;
+    assert_string_equal(name_one(LIMIT_CGROUP_TASKS, LIMIT_SERVER, 40)->evidence,
+                        "the server said: cannot fork; 100 of 400  in use at that time; "
+                        "pids.events counted 2 refusals");
+    cause->error.limit = ERROR_LIMIT_TASKS_LIKELY;
+    check_says(name_one(LIMIT_CGROUP_TASKS, LIMIT_SERVER, 40),
+               "the server sent an error before TLS began, as it does when it cannot start a "
+               "process; 100 of 400");
+
+    set_up(NULL);
+    cause = add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EADDRNOTAVAIL, "connect");
+    assert_string_equal(name_one(LIMIT_PORTS, LIMIT_CLIENT, 40)->evidence,
+                        "connect: Cannot assign requested address");
+    assert_string_equal(findings.entries[0].name, "ip_local_port_range");
+    cause->error.native_code = ENFILE;
+    add_limit(LIMIT_OPEN_FILES, LIMIT_CLIENT, 64, 64);
+    assert_string_equal(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40)->evidence,
+                        "socket: Too many open files in system");
+    cause->error.native_code = EMFILE;
+    assert_string_equal(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40)->evidence,
+                        "socket: Too many open files; 64 of 64 threads in use at that time");
+    assert_string_equal(findings.entries[0].fix, "fix of open_files");
+    evidence.shortage.count = 0;
+    assert_string_equal(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40)->evidence,
+                        "socket: Too many open files; 64 threads allowed");
+    evidence.before.entries[0].allowed = LIMIT_NONE;
+    assert_string_equal(name_one(LIMIT_OPEN_FILES, LIMIT_CLIENT, 40)->evidence,
+                        "socket: Too many open files");
+    assert_string_equal(findings.entries[0].name, "RLIMIT_NOFILE");
+    cause->error.native_code = EAGAIN;
+    assert_string_equal(name_one(LIMIT_BACKLOG, LIMIT_SERVER, 40)->evidence,
+                        "connect: EAGAIN, the queue of the server's Unix socket was full");
+    assert_string_equal(findings.entries[0].name, "listen backlog");
+    assert_string_equal(findings.entries[0].fix,
+                        "back_log in my.cnf (in PostgreSQL max_connections) and net.core.somaxconn "
+                        "(sysctl), then restart the server; or use a lower --connect-concurrency");
+    cause->phase = CAUSE_APPEND; /* of an append */
+    name_none();
+
+    set_up(NULL);
+    cause = add_cause(CAUSE_CONNECT, ERROR_TIMEOUT, 0, "no answer");
+    evidence.growth[EVIDENCE_LISTEN_OVERFLOWS] = 1;
+    assert_string_equal(name_one(LIMIT_BACKLOG, LIMIT_SERVER, 40)->evidence,
+                        "queues of new connections were full while connects timed out: "
+                        "ListenOverflows grew by 1, ListenDrops by 0");
+    limit = add_limit(LIMIT_OPEN_FILES, LIMIT_SERVER, 64, 64);
+    snprintf(limit->where, sizeof limit->where, "its ulimit");
+    assert_string_equal(
+        name_one(LIMIT_OPEN_FILES, LIMIT_SERVER, 40)->evidence,
+        "the server accepted no more connections; 64 of 64 threads in use at that time");
+    cause->phase = CAUSE_APPEND;
+    name_none();
+    cause->phase = CAUSE_HOST;
+    assert_int_equal(name_one(LIMIT_OPEN_FILES, LIMIT_SERVER, 0)->tries, 40);
+}
+
+/* A limit is full when at most a thousandth, two and the need of a session are left. */
+TEST_BETWEEN(test_bounds_of_full, set_up, NULL)
+{
+    static const struct {
+        uint64_t allowed, used, each;
+        bool is_full;
+    } cases[] = {{1000, 997, 0, true}, {1000, 996, 0, false}, {2000, 1996, 0, true},
+                 {1000, 990, 7, true}, {1000, 989, 7, false}, {999, 997, 0, true},
+                 {999, 996, 0, false}, {10, 20, 0, true},     {LIMIT_NONE, LIMIT_NONE, 0, false}};
+    add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
+    struct limit *limit = add_limit(LIMIT_PID_MAX, LIMIT_CLIENT, 1, 1);
+    EACH_CASE (i, cases, "case %zu", i) {
+        limit->allowed = cases[i].allowed;
+        limit->used = cases[i].used;
+        limit->each = cases[i].each;
+        name_one(cases[i].is_full ? LIMIT_PID_MAX : LIMIT_IDS, LIMIT_CLIENT, 0);
+    }
+}
+
+/* A limit of the whole machine also stops a server here; it is listed as the client's. */
+TEST_BETWEEN(test_limits_of_the_machine, set_up, NULL)
+{
+    static const enum limit_id ids[] = {LIMIT_THREADS_MAX, LIMIT_PID_MAX, LIMIT_COMMIT};
+    with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "no"), ERROR_LIMIT_TASKS);
+    struct limit *limit = add_limit(LIMIT_PID_MAX, LIMIT_CLIENT, 100, 100);
+    EACH_CASE (i, ids, "case %zu", i) {
+        limit->id = ids[i];
+        name_one(ids[i], LIMIT_CLIENT, 40);
+    }
+    limit->id = LIMIT_USER_TASKS;
+    name_one(LIMIT_IDS, LIMIT_SERVER, 40);
+}
+
+TEST_BETWEEN(test_words_about_settings, set_up, NULL)
+{
+    struct cause *cause =
+        with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "too many"), "max_connections");
+    add_setting("max_connections", 97, 0);
+    assert_string_equal(name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 40)->evidence,
+                        "the server said: too many; 97 allowed, 0 in use by others before the run");
+    assert_string_equal(findings.entries[0].fix, "set max_connections");
+    /* the advice from before the run allows for all sessions */
+    struct limit *before = &evidence.before.entries[0];
+    evidence.before.count = 1;
+    *before = (struct limit){.id = LIMIT_SESSIONS, .name = "max_connections", .fix = "set 120"};
+    assert_string_equal(name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 40)->fix, "set 120");
+    before->fix[0] = '\0';
+    assert_string_equal(name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 40)->fix, "set max_connections");
+    snprintf(before->fix, sizeof before->fix, "set 120");
+    before->id = LIMIT_BACKLOG;
+    assert_string_equal(name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 40)->fix, "set max_connections");
+    cause->phase = CAUSE_HOST;
+    assert_string_equal(name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 0)->evidence,
+                        "the server said: too many; 97 allowed before the run");
+    assert_string_equal(findings.entries[0].fix, "");
+    cause->phase = CAUSE_CONNECT;
+    question.server = NULL;
+    assert_string_equal(name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 40)->evidence,
+                        "the server said: too many");
+    cause->error.limit = "";
+    assert_string_equal(name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 40)->name, "unknown setting");
+    /* two settings, each with its own sessions */
+    cause->error.limit = "a";
+    with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "no"), "b")->count = 7;
+    with_limit(add_cause(CAUSE_RECONNECT, ERROR_LIMIT, 0, "no"), "b")->count = 5;
+    evidence_name_limits(&evidence, &result, &findings);
+    assert_int_equal(findings.count, 2);
+    assert_string_equal(findings.entries[0].name, "a");
+    assert_int_equal(findings.entries[0].sessions, 40);
+    assert_string_equal(findings.entries[1].name, "b");
+    assert_int_equal(findings.entries[1].sessions, 7);
+    assert_int_equal(findings.entries[1].tries, 5);
+    /* more settings than the list has room for: the last entry is replaced */
+    static char names[FINDINGS_MAX + 1][16];
+    for (int i = 0; i <= FINDINGS_MAX; i++) {
+        snprintf(names[i], sizeof names[i], "setting%d", i);
+        with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "no"), names[i])->count = 3;
+    }
+    evidence_name_limits(&evidence, &result, &findings);
+    assert_int_equal(findings.count, FINDINGS_MAX);
+}
+
+TEST_BETWEEN(test_words_about_lost_connections, set_up, NULL)
+{
+    struct cause *cause = add_cause(CAUSE_READ, ERROR_SERVER, 0, "closed");
+    struct procfs_process *process = &evidence.servers[0].process;
+    result.start_mono_ns = INT64_C(1000000000);
+    cause->first_ns = INT64_C(3500000000);
+    add_cause(CAUSE_APPEND, ERROR_UNREACHABLE, 0, "refused")->first_ns = INT64_C(3000000000);
+    add_cause(CAUSE_APPEND, ERROR_CONNECTION, 0, "closed")->first_ns = INT64_C(4000000000);
+    result.causes.entries[1].count = result.causes.entries[2].count = 1;
+    evidence.growth[EVIDENCE_OOM_KILLS] = 2;
+    process->pid = 1;
+    snprintf(process->name, sizeof process->name, "mariadbd");
+    assert_string_equal(name_one(LIMIT_GONE, LIMIT_SERVER, 42)->evidence,
+                        "connections were lost, but mariadbd (pid 1) still runs; the first "
+                        "connection was lost 2.00 s into the run; the kernel killed 2 processes of "
+                        "this machine because memory ran out");
+    process->pid = 0;
+    evidence.servers[0].is_gone = true;
+    evidence.servers[0].port = 3306;
+    add_limit(LIMIT_CGROUP_MEMORY, LIMIT_SERVER, LIMIT_NONE, 1);
+    evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
+    assert_string_equal(name_one(LIMIT_GONE, LIMIT_SERVER, 42)->evidence,
+                        "nothing listens on port 3306 any more; the first connection was lost 2.00 "
+                        "s into the run; the kernel killed 1 process of its cgroup because memory "
+                        "ran out");
+    assert_string_equal(findings.entries[0].fix, "");
+    evidence.before.entries[0].allowed = 1 << 20;
+    assert_string_equal(name_one(LIMIT_GONE, LIMIT_SERVER, 42)->fix, "fix of cgroup_memory");
+    evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 0; /* then its cgroup did not cause it */
+    assert_string_equal(name_one(LIMIT_GONE, LIMIT_SERVER, 42)->fix, "");
+    assert_null(strstr(findings.entries[0].evidence, "may use"));
+    for (int i = 0; i < 3; i++) {
+        result.causes.entries[i].status = STATUS_FATAL; /* refused, but not lost */
+    }
+    name_none();
+}
+
+/* Findings with the most sessions come first, and keep their order when they have as many. */
+TEST_BETWEEN(test_order_of_equals, set_up, NULL)
+{
+    add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EMFILE, "socket")->count = 10;
+    add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EADDRNOTAVAIL, "connect")->count = 10;
+    add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EAGAIN, "connect")->count = 11;
+    add_cause(CAUSE_RECONNECT, ERROR_SYSTEM, ENFILE, "socket")->count = 3;
+    result.sessions.dropped = 2; /* of the three tries, at most so many cost a session */
+    evidence_name_limits(&evidence, &result, &findings);
+    assert_int_equal(findings.count, 4);
+    assert_int_equal(findings.entries[0].id, LIMIT_BACKLOG);
+    assert_string_equal(findings.entries[1].name, "RLIMIT_NOFILE");
+    assert_int_equal(findings.entries[2].id, LIMIT_PORTS);
+    assert_string_equal(findings.entries[3].name, "fs.file-max");
+    assert_int_equal(findings.entries[3].sessions, 2);
+    assert_int_equal(findings.entries[3].tries, 3);
+}
+
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The counters of a cgroup are in the folder of its limit. */
+TEST_BETWEEN(test_counters_of_cgroups, set_up, NULL)
+{
+    char folder[] = "/tmp/append-evidence-XXXXXX", path[128];
+    assert_non_null(mkdtemp(folder));
+    write_text(folder, "pids.events", "max 7\n");
+    write_text(folder, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n");
+    question.is_remote = true; /* a named folder, and no counter of this machine's network */
+    evidence.server_count = 0;
+    add_limit(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 100, 1);
+    add_limit(LIMIT_CGROUP_TASKS, LIMIT_SERVER, 100, 1);
+    add_limit(LIMIT_CGROUP_MEMORY, LIMIT_SERVER, 100, 1);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(evidence.before.entries[i].where, sizeof evidence.before.entries[i].where,
+                 "%s/x.max", folder);
+    }
+    static const int64_t before[EVIDENCE_COUNTERS] = {
+        [EVIDENCE_CLIENT_FORKS] = 4, [EVIDENCE_SERVER_FORKS] = 7, [EVIDENCE_SERVER_OOM_KILLS] = 0};
+    memcpy(evidence.counters, before, sizeof before);
+    evidence.counters[EVIDENCE_OOM_KILLS] = INT64_MAX;
+    evidence_find_limits(&evidence, &result, &findings);
+    assert_int_equal(evidence.growth[EVIDENCE_CLIENT_FORKS], 3);
+    assert_int_equal(evidence.growth[EVIDENCE_SERVER_FORKS], 0);
+    assert_int_equal(evidence.growth[EVIDENCE_SERVER_OOM_KILLS], 5); /* of version 1 */
+    assert_int_equal(evidence.growth[EVIDENCE_OOM_KILLS], 0);
+    assert_int_equal(evidence.growth[EVIDENCE_LISTEN_OVERFLOWS], 0);
+    write_text(folder, "memory.events", "low 0\noom 9\noom_kill 8\n"); /* of version 2 */
+    snprintf(path, sizeof path, "%s/memory.oom_control", folder);
+    assert_int_equal(unlink(path), 0);
+    evidence.counters[EVIDENCE_CLIENT_FORKS] = -1; /* unknown before the run */
+    evidence.counters[EVIDENCE_SERVER_FORKS] = 9;  /* another cgroup's */
+    evidence_find_limits(&evidence, &result, &findings);
+    assert_int_equal(evidence.growth[EVIDENCE_CLIENT_FORKS], 0);
+    assert_int_equal(evidence.growth[EVIDENCE_SERVER_FORKS], 0);
+    assert_int_equal(evidence.growth[EVIDENCE_SERVER_OOM_KILLS], 8);
+    for (size_t i = 0; i < 3; i++) { /* a limit that is not in a cgroup's folder */
+        snprintf(evidence.before.entries[i].where, sizeof evidence.before.entries[i].where, "x");
+    }
+    evidence_find_limits(&evidence, &result, &findings);
+    assert_int_equal(evidence.growth[EVIDENCE_SERVER_OOM_KILLS], 0);
+    static const char *const names[] = {"pids.events", "memory.events"};
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* The readings before the first session: the limits, the counters and the server's process. */
+TEST_BETWEEN(test_readings_before_the_run, set_up, NULL)
+{
+    question.sessions = 3;
+    question.stack_bytes = 65536;
+    question.files_per_session = 1;
+    question.server_pid = getpid();
+    question.port = 1; /* nothing listens there */
+    struct evidence *here = evidence_begin(&question);
+    assert_non_null(here);
+    assert_int_equal(here->server_count, 1);
+    assert_int_equal(here->servers[0].process.pid, getpid());
+    assert_int_equal(here->servers[0].port, 1);
+    assert_false(here->servers[0].was_listening);
+    assert_true(here->before.count > 3);
+    assert_true(here->counters[EVIDENCE_LISTEN_OVERFLOWS] >= 0);
+    assert_true(here->counters[EVIDENCE_LISTEN_DROPS] >= 0);
+    assert_true(here->counters[EVIDENCE_OOM_KILLS] >= 0);
+    assert_int_equal(here->shortage.count, 0);
+    evidence_capture(here);
+    assert_int_equal(here->shortage.count, here->before.count);
+    free(here);
+    /* servers of several hosts: each is listed once */
+    const struct server_place places[] = {{.port = 1}, {.port = 2}, {.port = 1}};
+    question.server_pid = 0;
+    question.places = places;
+    question.place_count = 3;
+    here = evidence_begin(&question);
+    assert_non_null(here);
+    assert_int_equal(here->server_count, 2);
+    assert_int_equal(here->servers[0].process.pid, 0);
+    assert_int_equal(here->servers[1].port, 2);
+    free(here);
+    question.place_count = 0;
+    question.is_remote = true;
+    here = evidence_begin(&question);
+    assert_non_null(here);
+    assert_int_equal(here->server_count, 0);
+    assert_int_equal(here->counters[EVIDENCE_LISTEN_OVERFLOWS], -1);
+    assert_int_equal(here->counters[EVIDENCE_LISTEN_DROPS], -1);
+    assert_true(here->counters[EVIDENCE_OOM_KILLS] >= 0);
+    free(here);
+}
+
+/* Lost connections and a process that has ended: its pid may be a zombie's or another process's. */
+TEST_BETWEEN(test_servers_that_are_gone, set_up, NULL)
+{
+    add_cause(CAUSE_APPEND, ERROR_CONNECTION, 0, "closed unexpectedly");
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        _exit(0);
+    }
+    siginfo_t end;
+    assert_int_equal(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT), 0); /* now a zombie */
+    const int proc = procfs_open();
+    struct evidence_server *servers = evidence.servers;
+    assert_true(procfs_read_process(proc, pid, &servers[0].process));
+    assert_true(procfs_read_process(proc, getpid(), &servers[1].process));
+    servers[2].process = servers[1].process;
+    servers[2].process.start_ticks++; /* the pid was used again */
+    servers[3].port = 1;              /* no process listens there any more */
+    servers[3].was_listening = true;
+    servers[4].port = 1; /* and none did before */
+    close(proc);
+    evidence.server_count = 5;
+    evidence_find_limits(&evidence, &result, &findings);
+    static const bool gone[] = {true, false, true, true, false};
+    EACH_CASE (i, gone, "server %zu", i) {
+        assert_int_equal(servers[i].is_gone, gone[i]);
+    }
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    evidence.server_count = 1; /* now the process is not in /proc */
+    servers[0].is_gone = false;
+    evidence_find_limits(&evidence, &result, &findings);
+    assert_true(servers[0].is_gone);
+}
+
+/* Listens on a free port of 127.0.0.1. Returns the socket. */
+static int listen_here(uint16_t *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    const int file = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(file >= 0);
+    assert_int_equal(bind(file, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(listen(file, 1), 0);
+    assert_int_equal(getsockname(file, (struct sockaddr *)&address, &length), 0);
+    *port = ntohs(address.sin_port);
+    return file;
+}
+
+/* A process that listens on two ports is one server. A port on which it listens is not gone. */
+TEST_BETWEEN(test_a_listening_server, set_up, NULL)
+{
+    struct server_place places[2] = {{.port = 0}};
+    const int files[] = {listen_here(&places[0].port), listen_here(&places[1].port)};
+    const pid_t pid = fork();
+    if (pid == 0) {
+        pause();
+        _exit(0);
+    }
+    close(files[0]);
+    close(files[1]);
+    question.places = places;
+    question.place_count = 2;
+    question.port = places[0].port;
+    question.sessions = 1;
+    question.uses_tcp = true;
+    struct evidence *here = evidence_begin(&question);
+    assert_non_null(here);
+    assert_int_equal(here->server_count, 1);
+    assert_int_equal(here->servers[0].process.pid, pid);
+    assert_true(here->servers[0].was_listening);
+    assert_int_equal(here->servers[0].port, places[0].port);
+    here->servers[0].process.pid = 0; /* as without permission to see the process */
+    here->servers[1] = (struct evidence_server){.port = 1, .was_listening = true};
+    here->server_count = 2;
+    add_cause(CAUSE_APPEND, ERROR_CONNECTION, 0, "closed unexpectedly");
+    evidence_find_limits(here, &result, &findings);
+    assert_false(here->servers[0].is_gone);
+    assert_true(here->servers[1].is_gone);
+    free(here);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Only the first part of a long error of the server is shown. */
+TEST_BETWEEN(test_a_long_error, set_up, NULL)
+{
+    char text[128];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, text), ERROR_LIMIT_TASKS);
+    const struct finding *finding = name_one(LIMIT_IDS, LIMIT_SERVER, 40);
+    const size_t begin = strlen("the server said: ");
+    const size_t shown = strspn(finding->evidence + begin, "x");
+    assert_int_equal(shown, strlen(result.causes.entries[0].error.text) < 123
+                                ? strlen(result.causes.entries[0].error.text)
+                                : 123);
 }

@@ -1,6 +1,7 @@
 /* The table of figures: its rows are consistent, and all of them are visited. */
 #include "unit/unit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -261,4 +262,186 @@ TEST(test_operation_cells)
     struct figure_cell cell;
     assert_true(figure_next_operation_cell(&set, OPERATION_APPEND, &at, &cell));
     assert_false(cell.value.is_known);
+}
+
+/* The names and numbers of the usual points of a latency. */
+TEST(test_usual_points)
+{
+    static const struct figure_point expected[] = {
+        {"mean", "mean", 0, false},  {"p50", "p50", 0.5, false},  {"p90", "p90", 0.9, true},
+        {"p95", "p95", 0.95, false}, {"p99", "p99", 0.99, false}, {"p999", "p99.9", 0.999, false},
+        {"max", "max", 1, false},
+    };
+    const struct figure_points points = figure_points_usual();
+    assert_int_equal(points.count, sizeof expected / sizeof *expected);
+    EACH_CASE (i, expected, "%s", expected[i].key) {
+        assert_string_equal(points.entries[i].key, expected[i].key);
+        assert_string_equal(points.entries[i].title, expected[i].title);
+        assert_true(points.entries[i].quantile == expected[i].quantile);
+        assert_int_equal(points.entries[i].is_in_files_only, expected[i].is_in_files_only);
+    }
+    /* an equal point is shown if either of the two is */
+    struct figure_points own = points;
+    struct figure_point point = {"p90", "p90", 0.9, false};
+    assert_true(figure_points_add(&own, &point));
+    assert_int_equal(own.count, points.count);
+    assert_false(own.entries[2].is_in_files_only);
+    point = (struct figure_point){"p1", "p1", 0.01, true};
+    assert_true(figure_points_add(&own, &point));
+    assert_string_equal(own.entries[1].key, "p1");
+    assert_string_equal(own.entries[2].key, "p50");
+    assert_int_equal(own.count, points.count + 1);
+    own = (struct figure_points){.count = 0};
+    assert_true(figure_points_add(&own, &point));
+    assert_int_equal(own.count, 1);
+}
+
+TEST(test_names_of_operations)
+{
+    static const struct {
+        enum operation_kind kind;
+        const char *name, *key;
+    } cases[] = {
+        {OPERATION_IS_CALL, "call", "x"},
+        {OPERATION_IS_TRANSACTION, "transaction", "transaction.x"},
+        {OPERATION_IS_READ, "read", "statement.x"},
+        {OPERATION_IS_WRITE, "write", "statement.x"},
+        {OPERATION_IS_OTHER, "other", "statement.x"},
+    };
+    EACH_CASE (i, cases, "%s", cases[i].name) {
+        const struct operation operation = {.name = "x", .kind = cases[i].kind};
+        char key[FIGURE_KEY_BYTES];
+        assert_string_equal(operation_kind_names[cases[i].kind], cases[i].name);
+        assert_string_equal(operation_key(&operation, key), cases[i].key);
+    }
+    /* each place of the columns has one operation */
+    const struct operation_list list = operation_list_all();
+    bool is_taken[OPERATIONS] = {false};
+    for (size_t place = 0; place < OPERATIONS; place++) {
+        const size_t operation = operation_at(&list, place);
+        assert_true(operation < OPERATIONS && !is_taken[operation]);
+        assert_int_equal(list.entries[operation].place, place);
+        is_taken[operation] = true;
+    }
+    assert_int_equal(operation_at(&list, OPERATIONS + 1), OPERATIONS + 1);
+}
+
+/* How the figures of each unit are written. */
+TEST(test_formats)
+{
+    static const struct {
+        enum figure_unit unit;
+        const char *text;
+    } cases[] = {
+        {FIGURE_UNIT_COUNT, "7"},
+        {FIGURE_UNIT_ID, "7"},
+        {FIGURE_UNIT_FLAG, "7"},
+        {FIGURE_UNIT_MOMENT, "1234.567891"},
+        {FIGURE_UNIT_ROWS_PER_S, "1234.6"},
+        {FIGURE_UNIT_PER_S, "1234.6"},
+        {FIGURE_UNIT_MIB_PER_S, "1234.568"},
+        {FIGURE_UNIT_MS, "1234.567891"},
+        {FIGURE_UNIT_US_PER_ROW, "1234.568"},
+        {FIGURE_UNIT_S, "1234.568"},
+        {FIGURE_UNIT_MIB, "1234.57"},
+        {FIGURE_UNIT_PERCENT, "1234.57"},
+        {FIGURE_UNIT_BYTES_PER_ROW, "1234.6"},
+        {FIGURE_UNIT_RATIO, "1234.568"},
+        {FIGURE_UNIT_VALUE, "1234.5678912345"},
+        {FIGURE_UNIT_TEXT, "words"},
+        {FIGURE_UNIT_WORD, "words"},
+    };
+    EACH_CASE (i, cases, "%s", cases[i].text) {
+        struct figure_value value = {
+            .is_known = true, .count = 7, .number = 1234.5678912345, .text = "words"};
+        char text[FIGURE_TEXT_BYTES];
+        const bool is_text = !figure_is_number(cases[i].unit) || cases[i].unit == FIGURE_UNIT_WORD;
+        assert_string_equal(figure_format(cases[i].unit, &value, text), cases[i].text);
+        value.is_known = false;
+        value.text = NULL;
+        assert_string_equal(figure_format(cases[i].unit, &value, text), "");
+        value.is_known = true;
+        value.number = (double)INFINITY;
+        if (!is_text && !figure_is_whole(cases[i].unit)) {
+            assert_string_equal(figure_format(cases[i].unit, &value, text), "");
+        }
+    }
+    static const char *const units[][3] = {
+        {"x_rows_per_s", "_rows_per_s", " rows/s"},
+        {"x_mib_per_s", "_mib_per_s", " MiB/s"},
+        {"x_per_s", "_per_s", " /s"},
+        {"x_ms", "_ms", " ms"},
+        {"x_us_per_row", "_us_per_row", " us"},
+        {"x_s", "_s", " s"},
+        {"x_mib", "_mib", " MiB"},
+        {"x_percent", "_percent", " %"},
+        {"x_bytes_per_row", "_bytes_per_row", " B"},
+        {"x", "", ""},
+        {"s", "", ""},
+        {METRIC_PREFIX "x_ms", "", ""},
+    };
+    EACH_CASE (i, units, "%s", units[i][0]) {
+        assert_string_equal(figure_suffix(units[i][0]), units[i][1]);
+        assert_string_equal(figure_unit(units[i][0]), units[i][2]);
+    }
+    assert_int_equal(figure_unit_of(METRIC_PREFIX "x_ms"), FIGURE_UNIT_VALUE);
+    assert_null(figure_of_key("nothing"));
+    assert_string_equal(figure_of_key("elapsed_s")->key, "elapsed_s");
+}
+
+/* With waits, the columns end with the shares of the classes in the calls of a run. */
+TEST(test_columns_of_waits)
+{
+    static const enum operation_id calls[] = {OPERATION_APPEND, OPERATION_READ, OPERATION_BEGIN,
+                                              OPERATION_COMMIT, OPERATION_ROLLBACK};
+    static struct figure_set set;
+    struct figure_cell cell;
+    set = (struct figure_set){.operations = operation_list_all()};
+    size_t columns = 0;
+    for (size_t at = 0; figure_next_cell(&set, &at, &cell); columns++) {
+        assert_null(strstr(cell.key, "_waits_"));
+    }
+    set.operations.has_waits = true;
+    set.waits[OPERATION_READ].is_known = true;
+    set.waits[OPERATION_READ].percents[WAIT_LOG] = 12;
+    size_t count = 0;
+    for (size_t at = 0; figure_next_cell(&set, &at, &cell); count++) {
+        if (count < columns) {
+            continue;
+        }
+        const size_t call = (count - columns) / WAIT_CLASSES,
+                     class = (count - columns) % WAIT_CLASSES;
+        char key[2 * FIGURE_KEY_BYTES];
+        assert_true(call < sizeof calls / sizeof *calls);
+        snprintf(key, sizeof key, "%s_waits_%s_percent", set.operations.entries[calls[call]].name,
+                 figure_wait_keys[class]);
+        assert_string_equal(cell.key, key);
+        assert_int_equal(cell.unit, FIGURE_UNIT_PERCENT);
+        assert_int_equal(cell.value.is_known, calls[call] == OPERATION_READ);
+        assert_true(cell.value.number ==
+                    (calls[call] == OPERATION_READ && class == WAIT_LOG ? 12 : 0));
+    }
+    assert_int_equal(count, columns + WAIT_CLASSES * sizeof calls / sizeof *calls);
+}
+
+/* Counts of transactions belong to transactions, counts of statements to the others. */
+TEST(test_counts_of_operations)
+{
+    static struct figure_set set;
+    static uint64_t counts[OPERATIONS_MAX][OPERATION_COUNTS];
+    set = (struct figure_set){.operations = operation_list_all()};
+    assert_true(operation_list_add(&set.operations, "t", OPERATION_IS_TRANSACTION));
+    assert_true(operation_list_add(&set.operations, "s", OPERATION_IS_WRITE));
+    for (int has_counts = 0; has_counts < 2; has_counts++) {
+        set.counts = has_counts ? (const uint64_t(*)[OPERATION_COUNTS])counts : NULL;
+        for (size_t operation = OPERATIONS; operation < OPERATIONS + 2; operation++) {
+            struct figure_cell cell;
+            size_t at = 0;
+            for (size_t i = 0; i < OPERATION_COUNTS; i++) {
+                assert_true(figure_next_operation_cell(&set, operation, &at, &cell));
+                assert_int_equal(cell.value.is_known, has_counts && (i >= COUNTS_OF_TRANSACTIONS) ==
+                                                                        (operation == OPERATIONS));
+            }
+        }
+    }
 }

@@ -2,6 +2,7 @@
  * measured writes of dd are compared with the writes that dd was asked for. */
 #include "unit/unit.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -262,4 +263,330 @@ TEST(writes_of_dd)
     assert_in_range(growth.counts[IO_DEVICE_WRITTEN_BYTES], 64 * 65536, INT64_MAX);
     assert_in_range(growth.counts[IO_DEVICE_WRITES], 1, INT64_MAX);
     assert_true(growth.counts[IO_DEVICE_BUSY_NS] <= growth.counts[IO_DEVICE_NS] + 8000000);
+}
+
+/* Each figure is the growth of one count by the growth of another, in a unit of its own. */
+TEST(every_figure)
+{
+    static const struct {
+        enum io_count of, by;
+        double of_growth, by_growth, value; /* in counts, ticks, bytes or ns */
+    } cases[IO_FIGURES] = {
+        [IO_FIGURE_DEVICE_READ_MIB_PER_S] = {IO_DEVICE_READ_BYTES, IO_NS, 3 << 20, 2e9, 1.5},
+        [IO_FIGURE_DEVICE_WRITTEN_MIB_PER_S] = {IO_DEVICE_WRITTEN_BYTES, IO_NS, 3 << 20, 2e9, 1.5},
+        [IO_FIGURE_DEVICE_READS_PER_S] = {IO_DEVICE_READS, IO_NS, 50, 2e9, 25},
+        [IO_FIGURE_DEVICE_WRITES_PER_S] = {IO_DEVICE_WRITES, IO_NS, 50, 2e9, 25},
+        [IO_FIGURE_DEVICE_FLUSHES_PER_S] = {IO_DEVICE_FLUSHES, IO_NS, 50, 2e9, 25},
+        [IO_FIGURE_DEVICE_READ_MS] = {IO_DEVICE_READ_NS, IO_DEVICE_READS, 9e6, 2, 4.5},
+        [IO_FIGURE_DEVICE_WRITE_MS] = {IO_DEVICE_WRITE_NS, IO_DEVICE_WRITES, 9e6, 2, 4.5},
+        [IO_FIGURE_DEVICE_FLUSH_MS] = {IO_DEVICE_FLUSH_NS, IO_DEVICE_FLUSHES, 9e6, 2, 4.5},
+        [IO_FIGURE_DEVICE_QUEUE] = {IO_DEVICE_QUEUED_NS, IO_NS, 400, 100, 4},
+        [IO_FIGURE_DEVICE_BUSY_PERCENT] = {IO_DEVICE_BUSY_NS, IO_DEVICE_NS, 50, 200, 25},
+        [IO_FIGURE_SERVER_READ_MIB_PER_S] = {IO_SERVER_READ_BYTES, IO_NS, 3 << 20, 2e9, 1.5},
+        [IO_FIGURE_SERVER_WRITTEN_MIB_PER_S] = {IO_SERVER_WRITTEN_BYTES, IO_NS, 3 << 20, 2e9, 1.5},
+        [IO_FIGURE_SERVER_READS_PER_S] = {IO_SERVER_READS, IO_NS, 50, 2e9, 25},
+        [IO_FIGURE_SERVER_WRITES_PER_S] = {IO_SERVER_WRITES, IO_NS, 50, 2e9, 25},
+        [IO_FIGURE_STORAGE_READ_MIB_PER_S] = {IO_STORAGE_READ_BYTES, IO_NS, 3 << 20, 2e9, 1.5},
+        [IO_FIGURE_STORAGE_WRITTEN_MIB_PER_S] = {IO_STORAGE_WRITTEN_BYTES, IO_NS, 3 << 20, 2e9,
+                                                 1.5},
+        [IO_FIGURE_IOWAIT_PERCENT] = {IO_IOWAIT_TICKS, IO_HOST_TICKS, 50, 200, 25},
+        [IO_FIGURE_IO_PRESSURE_PERCENT] = {IO_PRESSURE_IO_NS, IO_NS, 50, 200, 25},
+        [IO_FIGURE_CPU_PRESSURE_PERCENT] = {IO_PRESSURE_CPU_NS, IO_NS, 50, 200, 25},
+        [IO_FIGURE_MEMORY_PRESSURE_PERCENT] = {IO_PRESSURE_MEMORY_NS, IO_NS, 50, 200, 25},
+    };
+    EACH_CASE (i, cases, "figure %zu", i) {
+        const enum io_figure figure = (enum io_figure)i;
+        struct io_reading growth = io_nothing();
+        assert_true(io_figure(&growth, figure) == -1);
+        growth.counts[cases[i].of] = (int64_t)cases[i].of_growth;
+        assert_true(io_figure(&growth, figure) == -1);
+        growth.counts[cases[i].by] = (int64_t)cases[i].by_growth;
+        const double value = io_figure(&growth, figure);
+        assert_true(value > cases[i].value * 0.999999 && value < cases[i].value * 1.000001);
+        growth.counts[cases[i].of] = -1;
+        assert_true(io_figure(&growth, figure) == -1);
+        growth.counts[cases[i].of] = 0;
+        assert_true(io_figure(&growth, figure) == 0);
+        growth.counts[cases[i].by] = 0;
+        assert_true(io_figure(&growth, figure) == -1);
+    }
+}
+
+static struct io_description describe(const struct io_place *place)
+{
+    struct io_description about;
+    struct io_meter *meter = io_meter_create(place);
+    assert_non_null(meter);
+    io_meter_describe(meter, &about);
+    io_meter_destroy(meter);
+    return about;
+}
+
+/* Why a disk is unknown. */
+TEST(places_without_a_disk)
+{
+    static const struct {
+        struct io_place place;
+        const char *note, *directory;
+    } cases[] = {
+        {{.cgroup = -1, .is_remote = true, .directory = "/proc"},
+         "the server is not on this machine",
+         ""},
+        {{.cgroup = -1, .is_embedded = true}, "", ""},
+        {{.cgroup = -1},
+         "the disk is unknown because the server's process was not found: run as root, or give "
+         "--data-directory",
+         ""},
+        {{.cgroup = -1, .pid = -1},
+         "the disk is unknown because the server's process was not found: run as root, or give "
+         "--data-directory",
+         ""},
+        {{.cgroup = -1, .pid = 1},
+         "the server does not report where its files are: give --data-directory",
+         ""},
+        {{.cgroup = -1, .pid = 0x7ffffff0, .is_where_it_works = true},
+         "the folder of the server's files is unknown: No such file or directory; give "
+         "--data-directory",
+         ""},
+        {{.cgroup = -1, .directory = "/no/such/folder"},
+         "the server's data directory /no/such/folder cannot be accessed: No such file or "
+         "directory; see --data-directory",
+         ""},
+        {{.cgroup = -1, .directory = "/proc"},
+         "'/proc' is on a file system without a disk of this machine (tmpfs, NFS)",
+         "/proc"},
+    };
+    EACH_CASE (i, cases, "%s", cases[i].note) {
+        const struct io_description about = describe(&cases[i].place);
+        assert_string_equal(about.note, cases[i].note);
+        assert_string_equal(about.directory, cases[i].directory);
+        assert_string_equal(about.device, "");
+        assert_string_equal(about.storage, "");
+    }
+    /* the working directory of this process, and the same directory by its name */
+    char here[256];
+    assert_non_null(getcwd(here, sizeof here));
+    const struct io_description works = describe(
+        &(const struct io_place){.pid = getpid(), .cgroup = -1, .is_where_it_works = true});
+    assert_string_equal(works.directory, here);
+    const struct io_description named =
+        describe(&(const struct io_place){.pid = getpid(), .cgroup = -1, .directory = here});
+    assert_string_equal(works.device, named.device);
+    const struct io_description relative =
+        describe(&(const struct io_place){.pid = getpid(), .cgroup = -1, .directory = "."});
+    assert_string_equal(relative.device, named.device);
+    assert_string_equal(relative.directory, ".");
+}
+
+static void write_io_stat(const char *folder, const char *rest)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/io.stat", folder);
+    FILE *file = fopen(path, "w");
+    DIR *blocks = opendir("/sys/dev/block");
+    assert_non_null(file);
+    for (const struct dirent *entry; blocks != NULL && (entry = readdir(blocks)) != NULL;) {
+        fprintf(file, entry->d_name[0] == '.' ? "" : "%s %s\n", entry->d_name, rest);
+    }
+    if (blocks != NULL) {
+        closedir(blocks);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The bytes that the disks moved for the server: of its cgroup, else of its processes. */
+TEST(bytes_of_a_server)
+{
+    char folder[] = "/tmp/append-io-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    write_io_stat(folder, "rbytes=100 wbytes=7");
+    const int cgroup = open(folder, O_RDONLY | O_DIRECTORY);
+    assert_true(cgroup >= 0);
+    struct io_meter *meter =
+        io_meter_create(&(const struct io_place){.directory = folder, .cgroup = cgroup});
+    struct io_description about;
+    struct io_reading reading = io_nothing();
+    struct procfs_io server;
+    for (int i = 0; i < PROCFS_IO_COUNTS; i++) {
+        server.counts[i] = (uint64_t)(1000 + i);
+    }
+    io_meter_add_server(meter, &server, &reading);
+    io_meter_describe(meter, &about);
+    for (int i = 0; i <= IO_SERVER_WRITES; i++) {
+        assert_int_equal(reading.counts[i], 1000 + i);
+    }
+    int64_t disks = about.device[0] == '\0' ? 0 : 1;
+    for (const char *at = about.device; (at = strstr(at, " + ")) != NULL; at++) {
+        disks++;
+    }
+    if (disks == 0) { /* an overlay or tmpfs */
+        assert_string_equal(about.storage, "processes");
+    } else {
+        assert_string_equal(about.storage, "cgroup");
+        assert_int_equal(reading.counts[IO_STORAGE_READ_BYTES], 100 * disks);
+        assert_int_equal(reading.counts[IO_STORAGE_WRITTEN_BYTES], 7 * disks);
+        /* after a restart in a new cgroup the counts go on */
+        write_io_stat(folder, "rbytes=5 wbytes=1");
+        io_meter_follow(meter, 0, cgroup);
+        for (int again = 0; again < 2; again++) {
+            io_meter_add_server(meter, NULL, &reading);
+            assert_int_equal(reading.counts[IO_STORAGE_READ_BYTES], 105 * disks);
+            assert_int_equal(reading.counts[IO_STORAGE_WRITTEN_BYTES], 8 * disks);
+        }
+    }
+    io_meter_follow(meter, 0, -1); /* without a cgroup the processes are counted */
+    reading = io_nothing();
+    io_meter_add_server(meter, NULL, &reading);
+    assert_int_equal(reading.counts[IO_STORAGE_READ_BYTES], -1);
+    io_meter_add_server(meter, &server, &reading);
+    io_meter_describe(meter, &about);
+    assert_string_equal(about.storage, "processes");
+    assert_int_equal(reading.counts[IO_STORAGE_READ_BYTES], 1000 + PROCFS_IO_STORAGE_READ_BYTES);
+    assert_true(reading.counts[IO_STORAGE_WRITTEN_BYTES] == -1 ||
+                reading.counts[IO_STORAGE_WRITTEN_BYTES] == 1000 + PROCFS_IO_STORAGE_WRITTEN_BYTES);
+    io_meter_destroy(meter);
+    io_meter_destroy(NULL);
+    close(cgroup);
+    snprintf(path, sizeof path, "%s/io.stat", folder);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* Reads the microseconds of a file of /proc/pressure; -1: the kernel does not have it. */
+static int64_t read_pressure(const char *name)
+{
+    char path[64], text[256];
+    uint64_t us;
+    snprintf(path, sizeof path, "/proc/pressure/%s", name);
+    const ssize_t length = procfs_read(AT_FDCWD, path, text, sizeof text);
+    return length > 0 && procfs_parse_pressure(text, (size_t)length, &us) ? (int64_t)us : -1;
+}
+
+TEST(pressure_and_ticks)
+{
+    static const char *const names[] = {"io", "cpu", "memory"};
+    int64_t before[3], after;
+    struct io_meter *meter =
+        io_meter_create(&(const struct io_place){.cgroup = -1, .is_embedded = true});
+    const struct procfs_cpu host = {.total_ticks = 70, .iowait_ticks = 6};
+    struct io_reading reading;
+    struct io_description about;
+    assert_non_null(meter);
+    for (size_t i = 0; i < 3; i++) {
+        before[i] = read_pressure(names[i]);
+    }
+    const int64_t begin_ns = mono_now_ns();
+    io_meter_read(meter, &host, &reading);
+    assert_true(reading.counts[IO_NS] >= begin_ns && reading.counts[IO_NS] <= mono_now_ns());
+    assert_int_equal(reading.counts[IO_HOST_TICKS], 70);
+    assert_int_equal(reading.counts[IO_IOWAIT_TICKS], 6);
+    assert_int_equal(reading.counts[IO_DEVICE_READS], -1);
+    for (size_t i = 0; i < 3; i++) {
+        const int64_t ns = reading.counts[IO_PRESSURE_IO_NS + i];
+        after = read_pressure(names[i]);
+        assert_true(ns >= before[i] * 1000 || before[i] < 0);
+        assert_true(ns <= after * 1000 || after < 0);
+        assert_true(ns == -1 || before[i] >= 0);
+    }
+    io_meter_describe(meter, &about);
+    assert_string_equal(
+        about.note,
+        before[0] >= 0 ? "" : "/proc/pressure cannot be read: the kernel may not support it");
+    io_meter_read(meter, NULL, &reading);
+    assert_int_equal(reading.counts[IO_HOST_TICKS], -1);
+    assert_int_equal(reading.counts[IO_IOWAIT_TICKS], -1);
+    io_meter_destroy(meter);
+}
+
+/* Reads a disk's row of /proc/diskstats. Returns false if the disk is not known by its name. */
+static bool read_disk(const char *name, struct procfs_disk *disk)
+{
+    char line[256], found[32];
+    unsigned major, minor;
+    bool is_read = false;
+    FILE *file = fopen("/proc/diskstats", "r");
+    while (file != NULL && !is_read && fgets(line, sizeof line, file) != NULL) {
+        is_read = sscanf(line, "%u %u %31s", &major, &minor, found) == 3 &&
+                  strcmp(found, name) == 0 &&
+                  procfs_parse_disk(line, strlen(line), major, minor, disk);
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return is_read;
+}
+
+/* Writes and syncs a file, and expects the disk's counts to be those of /proc/diskstats. */
+TEST(counts_of_a_disk)
+{
+    enum {
+        BEFORE,
+        BETWEEN,
+        LATER,
+        AFTER,
+    };
+    char path[] = "/tmp/append-io-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    struct io_meter *meter =
+        io_meter_create(&(const struct io_place){.directory = path, .cgroup = -1});
+    struct io_description about;
+    struct io_reading first, second, growth;
+    struct procfs_disk disks[4];
+    io_meter_describe(meter, &about);
+    assert_string_equal(about.directory, path);
+    if (read_disk(about.device, &disks[BEFORE])) { /* one disk, and not several */
+        io_meter_read(meter, NULL, &first);
+        read_disk(about.device, &disks[BETWEEN]);
+        for (int i = 0; i < 20; i++) {
+            assert_int_equal(pwrite(file, &disks, sizeof disks, 4096 * i), sizeof disks);
+            assert_int_equal(fsync(file), 0);
+        }
+        read_disk(about.device, &disks[LATER]);
+        io_meter_read(meter, NULL, &second);
+        read_disk(about.device, &disks[AFTER]);
+        io_subtract(&first, &second, &growth);
+#define OFFSET(member) offsetof(struct procfs_disk, member)
+        static const struct {
+            enum io_count count;
+            size_t member;
+            int64_t unit;
+        } counts[] = {
+            {IO_DEVICE_READS, OFFSET(reads), 1},
+            {IO_DEVICE_READ_BYTES, OFFSET(read_sectors), 512},
+            {IO_DEVICE_READ_NS, OFFSET(read_ms), 1000000},
+            {IO_DEVICE_WRITES, OFFSET(writes), 1},
+            {IO_DEVICE_WRITTEN_BYTES, OFFSET(written_sectors), 512},
+            {IO_DEVICE_WRITE_NS, OFFSET(write_ms), 1000000},
+            {IO_DEVICE_FLUSHES, OFFSET(flushes), 1},
+            {IO_DEVICE_FLUSH_NS, OFFSET(flush_ms), 1000000},
+            {IO_DEVICE_BUSY_NS, OFFSET(busy_ms), 1000000},
+            {IO_DEVICE_QUEUED_NS, OFFSET(queued_ms), 1000000},
+        };
+#undef OFFSET
+        EACH_CASE (i, counts, "count %d", (int)counts[i].count) {
+            int64_t seen[4];
+            for (int k = 0; k < 4; k++) {
+                uint64_t value;
+                memcpy(&value, (const char *)&disks[k] + counts[i].member, sizeof value);
+                seen[k] = (int64_t)value * counts[i].unit;
+            }
+            const bool is_of_flushes =
+                counts[i].count == IO_DEVICE_FLUSHES || counts[i].count == IO_DEVICE_FLUSH_NS;
+            const int64_t grown = growth.counts[counts[i].count];
+            if (is_of_flushes && !disks[BEFORE].has_flushes) {
+                assert_int_equal(grown, -1);
+                continue;
+            }
+            assert_true(grown >= seen[LATER] - seen[BETWEEN]);
+            assert_true(grown <= seen[AFTER] - seen[BEFORE]);
+            if (counts[i].unit == 1000000) { /* times are counted from the first reading */
+                assert_int_equal(first.counts[counts[i].count], 0);
+            }
+        }
+        assert_int_equal(growth.counts[IO_DEVICE_NS], growth.counts[IO_NS]);
+    }
+    io_meter_destroy(meter);
+    close(file);
+    unlink(path);
 }

@@ -491,3 +491,32 @@ TEST(test_exceptions)
     assert_int_equal(found.rejected_present, 4);
     assert_int_equal(found.present + found.lost, 71);
 }
+
+/* Sessions without rows have a rate too, and sessions that are idle or never worked have none. */
+TEST(test_slow_and_fast_sessions)
+{
+    struct session_summary list[] = {
+        {.index = 1, .is_idle = true, .worked_ns = 1000000000},
+        {.index = 2, .worked_ns = 0, .rows.acknowledged = 7},
+        {.index = 3, .worked_ns = 1000000000, .longest_gap_ns = 0},
+        {.index = 4, .worked_ns = 1000000000, .longest_gap_ns = 0},
+        {.index = 5, .worked_ns = 2000000000, .rows.acknowledged = 8, .longest_gap_ns = 6},
+        {.index = 6, .worked_ns = 2000000000, .rows.acknowledged = 8, .longest_gap_ns = 6},
+    };
+    struct fairness fairness;
+    fairness_compute(&fairness, list, 4);
+    assert_int_equal(fairness.sessions, 2);
+    assert_int_equal(fairness.slowest_session, 3);
+    assert_int_equal(fairness.fastest_session, 3);
+    assert_int_equal(fairness.longest_gap_session, 3);
+    fairness_compute(&fairness, list, 6);
+    assert_int_equal(fairness.sessions, 4);
+    assert_int_equal(fairness.slowest_session, 3);
+    assert_int_equal(fairness.fastest_session, 5);
+    assert_true(fairness.fastest_rows_per_s == 4);
+    assert_int_equal(fairness.longest_gap_session, 5);
+    assert_int_equal(fairness.longest_gap_ns, 6);
+    fairness_compute(&fairness, list, 2);
+    assert_int_equal(fairness.sessions, 0);
+    assert_true(session_rows_per_s(&list[1]) == -1);
+}

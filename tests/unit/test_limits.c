@@ -1,6 +1,8 @@
 #include "unit/unit.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -53,6 +55,16 @@ TEST(test_open_files)
     assert_int_equal(limit->sessions, (limit->allowed - limit->used - 5) / 3);
     assert_int_equal(limit->grade, LIMIT_PASS);
     const uint64_t used = limit->used;
+    DIR *files_open = opendir("/proc/self/fd");
+    assert_non_null(files_open);
+    uint64_t open_now = 0;
+    for (const struct dirent *entry; (entry = readdir(files_open)) != NULL;) {
+        const long number = strtol(entry->d_name, NULL, 10);
+        open_now += entry->d_name[0] != '.' && number != dirfd(files_open) &&
+                    (uint64_t)number < limit->allowed;
+    }
+    closedir(files_open);
+    assert_int_equal(used, open_now);    /* without those of the reading itself */
     question.sessions = limit->sessions; /* as many sessions as fit */
     limits_read(&question, &list);
     assert_int_equal(find(&list, LIMIT_OPEN_FILES)->grade, LIMIT_PASS);
@@ -110,6 +122,119 @@ TEST(test_watched_connects)
     limits_question_init(&with, &plan, NULL, NULL);
     assert_int_equal(with.other_threads, without.other_threads + 1);
     assert_int_equal(with.other_files, without.other_files);
+}
+
+static unsigned count_three(const struct target *target, unsigned *opening)
+{
+    (void)target;
+    *opening = 2;
+    return 3;
+}
+
+/* The files and threads of a run in addition to those of its sessions. */
+TEST(test_files_and_threads)
+{
+    struct adapter adapter = {.files_per_session = 1};
+    struct facts facts = {.ranks = 0, .server_pid = 7, .server_cgroup = "x"};
+    const struct plan plain = {.facts = &facts,
+                               .adapter = &adapter,
+                               .sessions = 7,
+                               .idle_sessions = 4,
+                               .host_count = 3,
+                               .host_policy = HOST_FIRST,
+                               .stack_bytes = 65536,
+                               .connect_concurrency = 5};
+    const struct connection_info there = {.host = "db", .port = 5432};
+    struct limits_question base, question;
+    struct plan plan = plain;
+    limits_question_init(&base, &plain, &there, NULL);
+    assert_int_equal(base.sessions, 11);
+    assert_int_equal(base.in_other_processes, 0);
+    assert_int_equal(base.on_other_machines, 0);
+    assert_int_equal(base.hosts, 1);
+    assert_int_equal(base.stack_bytes, 65536);
+    assert_int_equal(base.files_per_session, 1);
+    assert_int_equal(base.other_files, 5);
+    assert_int_equal(base.other_threads, 1);
+    assert_int_equal(base.server_pid, 7);
+    assert_string_equal(base.server_cgroup, "x");
+    assert_true(base.has_server && base.uses_tcp && !base.is_embedded && !base.has_script);
+    assert_string_equal(base.host, "db");
+    assert_int_equal(base.port, 5432);
+    static const struct {
+        enum wait_mode waits;
+        uint16_t metrics, live;
+        bool is_control;
+        unsigned files, threads;
+    } cases[] = {
+        {WAITS_OFF, 0, 0, false, 0, 0},       {WAITS_ON, 0, 0, false, 3, 1},
+        {WAITS_OFF, 1, 0, false, 21, 1},      {WAITS_OFF, 0, 1, false, 135, 1},
+        {WAITS_OFF, 0, 0, true, 135, 1},      {WAITS_OFF, 0, 1, true, 135, 1},
+        {WAITS_ON, 9000, 9001, true, 159, 3},
+    };
+    limits_question_init(&base, &plain, NULL, NULL);
+    assert_false(base.has_server);
+    const unsigned run_files = base.other_files - 5;
+    assert_in_range(run_files, 5 + 1, 5 + 3); /* one for each operation that is used */
+    EACH_CASE (i, cases, "case %zu", i) {
+        plan = plain;
+        plan.waits = cases[i].waits;
+        plan.metrics_port = cases[i].metrics;
+        plan.live_port = cases[i].live;
+        plan.is_control = cases[i].is_control;
+        limits_question_init(&question, &plan, &there, NULL);
+        assert_int_equal(question.other_files, 5 + cases[i].files);
+        assert_int_equal(question.other_threads, 1); /* the others run already */
+        limits_question_init(&question, &plan, NULL, NULL);
+        assert_int_equal(question.other_files, 5 + run_files + cases[i].files);
+        assert_int_equal(question.other_threads, 1 + cases[i].threads);
+    }
+    plan = plain;
+    plan.host_policy = HOST_SPREAD;
+    adapter.count_files = count_three;
+    limits_question_init(&question, &plan, &there, NULL);
+    assert_int_equal(question.hosts, 3);
+    assert_int_equal(question.files_per_session, 3);
+    assert_int_equal(question.other_files, 5 + 2 * 5); /* while five connects are open */
+    adapter.flags = ADAPTER_EMBEDDED;
+    adapter.count_files = NULL;
+    const struct connection_info inside = {.is_embedded = true};
+    limits_question_init(&question, &plan, &inside, NULL);
+    assert_true(question.is_embedded && !question.has_server);
+    assert_int_equal(question.other_files, 5 + 1);
+    limits_question_init(&question, &plan, NULL, NULL);
+    assert_true(question.is_embedded);
+    adapter.flags = 0;
+    /* of several ranks: 3 + 1 of 11 sessions here, 6 on this machine */
+    facts.ranks = 2;
+    facts.share = (struct plan_share){.count = 3, .idle = 1};
+    facts.machine_sessions = 6;
+    limits_question_init(&question, &plan, &there, NULL);
+    assert_int_equal(question.in_other_processes, 7);
+    assert_int_equal(question.on_other_machines, 5);
+}
+
+TEST(test_sockets)
+{
+    static const struct {
+        const char *host;
+        bool uses_tcp;
+    } cases[] = {{"127.0.0.1", true}, {"/run/db", false}, {"@abstract", false}, {"", true}};
+    const struct adapter adapter = {.files_per_session = 1};
+    const struct facts facts = {.ranks = 0};
+    const struct plan plan = {.facts = &facts, .adapter = &adapter, .sessions = 7};
+    EACH_CASE (i, cases, "%s", cases[i].host) {
+        struct limits_question question;
+        struct connection_info there = {.port = 1};
+        snprintf(there.host, sizeof there.host, "%s", cases[i].host);
+        limits_question_init(&question, &plan, &there, NULL);
+        assert_int_equal(question.uses_tcp, cases[i].uses_tcp);
+        if (cases[i].host[0] == '\0') {
+            assert_null(question.host);
+        } else {
+            assert_string_equal(question.host, cases[i].host);
+        }
+    }
 }
 
 /* A limit that cannot be read is unknown, which is not the same as "no limit". */
@@ -266,4 +391,22 @@ TEST(test_conclusion)
                               "RLIMIT_NPROC (client, an estimate)");
     check_describe_fit(10, LIMIT_NONE, NULL, line);
     assert_string_equal(line, "no limit was found");
+}
+
+TEST(test_names_of_limits)
+{
+    static const char *const ids[] = {
+        "open_files",   "user_tasks",    "threads_max",   "pid_max", "map_count",
+        "cgroup_tasks", "cgroup_memory", "address_space", "commit",  "memory",
+        "ports",        "sessions",      "backlog",       "gone"};
+    static const char *const sides[] = {"client", "server", "database"};
+    static const char *const grades[] = {"PASS", "WARN", "FAIL"};
+    assert_int_equal(COUNT_OF(ids), LIMIT_IDS);
+    EACH_CASE (i, ids, "%s", ids[i]) {
+        assert_string_equal(limit_id_names[i], ids[i]);
+    }
+    EACH_CASE (i, sides, "%s", sides[i]) {
+        assert_string_equal(limit_side_names[i], sides[i]);
+        assert_string_equal(limit_grade_names[i], grades[i]);
+    }
 }

@@ -1,7 +1,11 @@
 #include "unit/unit.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
 #include <grp.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,6 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "measure/procfs.h"
@@ -210,6 +217,8 @@ TEST(names_with_blanks_and_parentheses)
     assert_true(out.has_ended);
     assert_true(accepts(process, "7 () R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0 77\n"));
     assert_false(accepts(process, "7 (a) R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0\n"));
+    assert_false(accepts(process, "7 [a) R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0 77\n"));
+    assert_false(accepts(process, "7  (a) R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0 77\n"));
     assert_false(accepts(process, "7 (a) R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0 77"));
     assert_false(accepts(process, "7 (a R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0 77\n"));
     assert_false(accepts(process, "0 (a) R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0 77\n"));
@@ -479,6 +488,10 @@ TEST(mounts)
     assert_string_equal(out.root, "/");
     assert_string_equal(out.point, "/sys/fs/cgroup/unified");
     assert_false(PARSE(mount, text, "memory", &out));
+    assert_true(PARSE(mount, "1 2 3 / /a\\134\\377b rw - cgroup2 x rw\n", "", &out));
+    assert_string_equal(out.point, "/a\\\377b");
+    assert_false(PARSE(mount, "1 2 3 / /a\\400 rw - cgroup2 x rw\n", "", &out));
+    assert_false(PARSE(mount, "1 2 3 / /a\\18 rw - cgroup2 x rw\n", "", &out));
     /* an invalid escape */
     assert_false(PARSE(mount, "1 2 3 / /a\\9 rw - cgroup2 x rw\n", "", &out));
 }
@@ -672,4 +685,266 @@ TEST(garbage)
         }
         free(text.bytes);
     }
+}
+
+static char folder[32];
+
+/* Writes a file, whose folder is made, below the test's folder. */
+static void write_below(const char *name, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    for (char *slash = path + strlen(folder) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
+        *slash = '/';
+    }
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/append-procfs-XXXXXX");
+    return mkdtemp(folder) == NULL;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)kind, (void)walk;
+    return remove(path);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static double quota_of(const char *cgroups)
+{
+    char list[64];
+    write_below("list", cgroups);
+    snprintf(list, sizeof list, "%s/list", folder);
+    return procfs_cpu_quota(list, folder);
+}
+
+/* The CPUs that cgroups of both versions grant, from a program's cgroup up to the root. */
+TEST_BETWEEN(quotas_of_cpus, make_folder, remove_folder)
+{
+    assert_true(procfs_cpu_quota("/no/such/list", folder) == 0);
+    write_below("a/b/cpu.max", "max 100000\n");
+    assert_true(quota_of("0::/a/b\n") == 0);
+    write_below("a/b/cpu.max", "150000 100000\n");
+    assert_true(quota_of("0::/a/b\n") == 1.5);
+    assert_true(quota_of("garbage\n7:x\n0::/a/b\n") == 1.5);
+    assert_true(quota_of("0::/a/b/c\n") == 1.5);
+    assert_true(quota_of("0::/a\n") == 0);
+    write_below("a/cpu.max", "50000 100000\n");
+    assert_true(quota_of("0::/a/b\n") == 0.5);
+    write_below("cpu.max", "25000 100000\n");
+    assert_true(quota_of("0::/a/b\n") == 0.25);
+    assert_true(quota_of("0::/\n") == 0.25);
+    write_below("cpu.max", "300000 100000\n"); /* more than below */
+    assert_true(quota_of("0::/a/b\n") == 0.5);
+    write_below("cpu.max", "0 100000\n");
+    assert_true(quota_of("0::/\n") == 0);
+    write_below("cpu.max", "5 0\n");
+    assert_true(quota_of("0::/\n") == 0);
+    /* version 1 has two files, in a hierarchy of its own */
+    write_below("cpu/x/cpu.cfs_quota_us", "-1\n");
+    write_below("cpu/x/cpu.cfs_period_us", "100000\n");
+    assert_true(quota_of("4:cpu:/x\n") == 0);
+    write_below("cpu/x/cpu.cfs_quota_us", "200000\n");
+    assert_true(quota_of("4:cpu:/x\n") == 2);
+    assert_true(quota_of("4:cpu,cpuacct:/x/y\n") == 2);
+    assert_true(quota_of("4:cpuacct,cpu:/x\n") == 2);
+    assert_true(quota_of("4:a,cpu,b:/x\n") == 2);
+    assert_true(quota_of("4:cpuset:/x\n4:cpuacct:/x\n4:a,cpuset:/x\n") == 0);
+    assert_true(quota_of("4:cpu:/x\n0::/a\n") == 0.5);
+    write_below("cpu/x/cpu.cfs_period_us", "");
+    assert_true(quota_of("4:cpu:/x\n") == 0);
+}
+
+/* Describes the bound of a child for one CPU more than it has, or with a low priority. */
+static void describe_in_child(int more_cpus, int niceness, char text[80])
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        cpu_set_t set;
+        const bool is_set = sched_getaffinity(0, sizeof set, &set) == 0 &&
+                            setpriority(PRIO_PROCESS, 0, niceness) == 0;
+        char own[80] = "";
+        procfs_describe_bound((unsigned)(CPU_COUNT(&set) + more_cpus), own, sizeof own);
+        _exit(is_set && write(ends[1], own, sizeof own) == (ssize_t)sizeof own ? 0 : 1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], text, 80), 80);
+    close(ends[0]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+TEST(bounds_of_this_program)
+{
+    char text[80], expected[80];
+    cpu_set_t set;
+    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+    const int cpus = CPU_COUNT(&set);
+    if (procfs_cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup") > 0) {
+        skip(); /* the quota comes before the rest */
+    }
+    const int niceness = getpriority(PRIO_PROCESS, 0) > 7 ? 19 : 7;
+    snprintf(expected, sizeof expected, "append may use %d of %d CPUs (affinity)", cpus, cpus + 1);
+    describe_in_child(1, niceness, text);
+    assert_string_equal(text, expected);
+    snprintf(expected, sizeof expected, "append runs at nice %d", niceness);
+    describe_in_child(0, niceness, text);
+    assert_string_equal(text, expected);
+    if (getpriority(PRIO_PROCESS, 0) == 0) {
+        describe_in_child(0, 0, text);
+        assert_string_equal(text, "");
+    }
+}
+
+/* The time of a thread, from its file or without it. */
+TEST_BETWEEN(time_of_a_thread, make_folder, remove_folder)
+{
+    struct procfs_schedstat time = {.on_cpu_ns = 0};
+    char path[64];
+    write_below("schedstat", "5 6 7\n");
+    snprintf(path, sizeof path, "%s/schedstat", folder);
+    const int file = open(path, O_RDONLY);
+    for (int i = 0; i < 2; i++) { /* a file is read from its beginning each time */
+        assert_true(procfs_read_thread_file(file, &time));
+        assert_int_equal(time.on_cpu_ns, 5);
+        assert_int_equal(time.run_queue_ns, 6);
+    }
+    write_below("schedstat", "5 x\n");
+    assert_false(procfs_read_thread_file(file, &time));
+    close(file);
+    assert_false(procfs_read_thread_file(-1, &time));
+    procfs_read_thread(&time);
+    assert_true(time.on_cpu_ns > 0);
+}
+
+/* The reason why a file cannot be read. */
+TEST_BETWEEN(files_that_cannot_be_read, make_folder, remove_folder)
+{
+    char path[64], bytes[4];
+    struct buffer text = {0};
+    struct procfs_process process;
+    snprintf(path, sizeof path, "%s/x", folder);
+    errno = 0;
+    assert_int_equal(procfs_read(AT_FDCWD, path, bytes, sizeof bytes), -1);
+    assert_int_equal(errno, ENOENT);
+    errno = 0;
+    assert_false(procfs_load(AT_FDCWD, path, &text));
+    assert_int_equal(errno, ENOENT);
+    errno = 0;
+    assert_null(procfs_open_folder(AT_FDCWD, path));
+    assert_int_equal(errno, ENOENT);
+    write_below("x", "abcdef");
+    assert_int_equal(procfs_read(AT_FDCWD, path, bytes, sizeof bytes), 4);
+    assert_memory_equal(bytes, "abcd", 4);
+    assert_true(procfs_load(AT_FDCWD, path, &text));
+    assert_string_equal(buffer_text(&text), "abcdef");
+    errno = 0;
+    assert_false(procfs_load(AT_FDCWD, folder, &text)); /* a folder */
+    assert_int_equal(errno, EISDIR);
+    assert_string_equal(buffer_text(&text), "");
+    buffer_fini(&text);
+    write_below("7/stat", "garbage\n"); /* the text of a process that is ending */
+    const int proc = open(folder, O_RDONLY | O_DIRECTORY);
+    errno = 0;
+    assert_false(procfs_read_process(proc, 7, &process));
+    assert_int_equal(errno, ESRCH);
+    errno = 0;
+    assert_false(procfs_read_process(proc, 8, &process));
+    assert_int_equal(errno, ENOENT);
+    write_below("7/stat", "");
+    errno = 0;
+    assert_false(procfs_read_process(proc, 7, &process));
+    assert_int_equal(errno, ESRCH);
+    close(proc);
+}
+
+/* Reads the processes of a cgroup and of those below it, and stops when told. */
+struct walked {
+    size_t count, most;
+    pid_t pids[8];
+};
+
+static bool note_pid(void *context, pid_t pid)
+{
+    struct walked *walked = context;
+    walked->pids[walked->count++] = pid;
+    return walked->count < walked->most;
+}
+
+TEST_BETWEEN(processes_of_cgroups, make_folder, remove_folder)
+{
+    struct walked walked = {.most = 8};
+    write_below("cgroup.procs", "5\n0\n6\n");
+    write_below("b/cgroup.procs", "7\n");
+    write_below("b/c/cgroup.procs", "8\n");
+    write_below("d/cgroup.procs", "9\n");
+    write_below("other", "10\n");
+    const int file = open(folder, O_RDONLY | O_DIRECTORY);
+    assert_true(file >= 0);
+    assert_true(cgroup_walk(file, note_pid, &walked));
+    assert_int_equal(walked.count, 5);
+    assert_int_equal(walked.pids[0], 5);
+    assert_int_equal(walked.pids[1], 6);
+    int sum = 0;
+    for (size_t i = 2; i < 5; i++) {
+        sum += walked.pids[i];
+    }
+    assert_int_equal(sum, 7 + 8 + 9);
+    for (size_t most = 1; most <= 5; most++) {
+        walked = (struct walked){.most = most};
+        assert_false(cgroup_walk(file, note_pid, &walked));
+        assert_int_equal(walked.count, most);
+    }
+    char path[64];
+    snprintf(path, sizeof path, "%s/cgroup.procs", folder);
+    assert_int_equal(unlink(path), 0);
+    walked = (struct walked){.most = 8};
+    assert_false(cgroup_walk(file, note_pid, &walked));
+    assert_int_equal(walked.count, 0);
+    close(file);
+}
+
+/* The folder of a named cgroup, and the folders above it that may be read. */
+TEST(folders_of_cgroups)
+{
+    struct cgroup_folder at;
+    char name[sizeof at.path + 2];
+    assert_true(cgroup_name("a/b", &at));
+    assert_string_equal(at.path, "/sys/fs/cgroup/a/b");
+    assert_true(at.is_inside);
+    assert_true(cgroup_go_up(&at));
+    assert_string_equal(at.path, "/sys/fs/cgroup/a");
+    assert_true(cgroup_go_up(&at));
+    assert_string_equal(at.path, "/sys/fs/cgroup");
+    assert_false(cgroup_go_up(&at));
+    assert_true(cgroup_name("/sys/fs/cgroup/x", &at));
+    assert_true(cgroup_go_up(&at));
+    assert_false(cgroup_go_up(&at));
+    assert_true(cgroup_name("/elsewhere/x", &at)); /* its parents are not known to be cgroups */
+    assert_string_equal(at.path, "/elsewhere/x");
+    assert_false(cgroup_go_up(&at));
+    memset(name, 'x', sizeof name);
+    name[0] = '/';
+    name[sizeof at.path] = '\0';
+    errno = 0;
+    assert_false(cgroup_name(name, &at));
+    assert_int_equal(errno, ENAMETOOLONG);
+    name[sizeof at.path - 1] = '\0';
+    assert_true(cgroup_name(name, &at));
 }

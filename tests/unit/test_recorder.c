@@ -191,7 +191,9 @@ TEST(each_host_has_its_own_counts)
     recorder_record(recorder, 1, OPERATION_APPEND, 1000);
     assert_true(intervals_take(&intervals, &interval));
     assert_int_equal(interval.hosts, 3);
+    assert_int_equal(interval.hosts_counters[0][RECORDER_ROWS_ACKNOWLEDGED], 10);
     assert_int_equal(interval.hosts_counters[1][RECORDER_ROWS_ACKNOWLEDGED], 200);
+    assert_int_equal(interval.hosts_counters[2][RECORDER_ROWS_ACKNOWLEDGED], 0);
     recorder_set_host(recorder, 1, 2);
     recorder_add(recorder, 1, RECORDER_ROWS_ACKNOWLEDGED, 3000);
     recorder_record(recorder, 1, OPERATION_APPEND, 5000000);
@@ -205,6 +207,9 @@ TEST(each_host_has_its_own_counts)
     }
     assert_int_equal(snapshot->counters[RECORDER_ROWS_ACKNOWLEDGED], 3210);
     assert_int_equal(recorder_read(recorder, RECORDER_ROWS_ACKNOWLEDGED), 3210);
+    uint64_t counters[RECORDER_COUNTERS];
+    recorder_read_all(recorder, counters);
+    assert_int_equal(counters[RECORDER_ROWS_ACKNOWLEDGED], 3210);
     assert_int_equal(snapshot->histograms[OPERATION_APPEND].total, 3);
     assert_int_equal(snapshot->histograms[OPERATION_APPEND].max_ns, 5000000);
     const int64_t p99_ns = recorder_latency_at(recorder, 2, OPERATION_APPEND).p99_ns;
@@ -348,4 +353,93 @@ TEST_BETWEEN(test_without_progress, set_up_intervals, tear_down_intervals)
     recorder_set_working(counted, 1, 0);
     recorder_set_working(counted, 2, 0);
     assert_int_equal(take().sessions_without_progress, 0);
+}
+
+/* What the sessions do at this moment, and the counters of the warm-up, which count separately. */
+TEST(calls_and_the_warm_up)
+{
+    struct recorder *recorder = recorder_create(3, 4, OPERATIONS);
+    struct recorder_snapshot *snapshot = new_snapshot();
+    struct recorder_call calls[3];
+    uint64_t counters[RECORDER_COUNTERS];
+    assert_non_null(recorder);
+    assert_int_equal(recorder_sessions(recorder), 3);
+    assert_int_equal(recorder_operations(recorder), OPERATIONS);
+    recorder_note_call(recorder, 0, OPERATION_READ);
+    recorder_note_call(recorder, 2, OPERATION_CONNECT);
+    recorder_note_server_session(recorder, 2, 77);
+    recorder_read_calls(recorder, calls);
+    assert_int_equal(calls[0].operation, OPERATION_READ);
+    assert_int_equal(calls[0].server_session, 0);
+    assert_true(calls[1].operation == RECORDER_NO_CALL);
+    assert_int_equal(calls[2].operation, OPERATION_CONNECT);
+    assert_int_equal(calls[2].server_session, 77);
+    for (unsigned i = 0; i < 3; i++) {
+        recorder_add(recorder, i, RECORDER_READS, 10 * i + 1);
+        recorder_add_warm_up(recorder, i, RECORDER_READS, 100 * i + 2);
+        recorder_add_warm_up(recorder, i, RECORDER_APPENDS, 7);
+    }
+    for (unsigned again = 0; again < 2; again++) { /* a snapshot replaces the one before */
+        recorder_take_snapshot(recorder, snapshot);
+        assert_int_equal(snapshot->counters[RECORDER_READS], 33);
+        assert_int_equal(snapshot->counters[RECORDER_APPENDS], 0);
+        assert_int_equal(snapshot->warm_up[RECORDER_READS], 306);
+        assert_int_equal(snapshot->warm_up[RECORDER_APPENDS], 21);
+        memset(counters, 0xff, sizeof counters);
+        recorder_read_all(recorder, counters);
+        for (unsigned i = 0; i < RECORDER_COUNTERS; i++) {
+            assert_int_equal(counters[i], i == RECORDER_READS ? 33 : 0);
+        }
+    }
+    recorder_snapshot_fini(snapshot);
+    assert_null(snapshot->histograms);
+    free(snapshot);
+    recorder_destroy(recorder);
+}
+
+/* Sessions that share a shard, and sessions that do not. */
+TEST(each_session_has_a_shard)
+{
+    for (unsigned shards = 1; shards <= 8; shards++) {
+        struct recorder *recorder = recorder_create(9, shards, OPERATIONS);
+        assert_non_null(recorder);
+        for (unsigned i = 0; i < 9; i++) {
+            recorder_record_times(recorder, i, OPERATION_APPEND, 100, i);
+        }
+        assert_int_equal(recorder_latency_at(recorder, 0, OPERATION_APPEND).count, 36);
+        assert_int_equal(recorder_latency_at(recorder, 0, OPERATION_READ).count, 0);
+        recorder_destroy(recorder);
+    }
+}
+
+/* An interval has the counters, latencies and moments since the interval before it. */
+TEST_BETWEEN(test_figures_of_an_interval, set_up_intervals, tear_down_intervals)
+{
+    const int64_t begin_ns = intervals.run_start_ns;
+    recorder_add(counted, 0, RECORDER_READS, 5);
+    recorder_record(counted, 0, OPERATION_READ, 100);
+    recorder_record(counted, 0, OPERATION_READ, 90);
+    const struct interval first = take();
+    assert_int_equal(first.start_ns, 0);
+    assert_int_equal(first.end_ns, intervals_total(&intervals)->taken_ns - begin_ns);
+    assert_int_equal(first.counters[RECORDER_READS], 5);
+    assert_int_equal(first.latencies[OPERATION_READ].count, 2);
+    assert_int_equal(first.latencies[OPERATION_READ].max_ns, 100);
+    assert_int_equal(first.latencies[OPERATION_READ].p50_ns, 90);
+    assert_int_equal(first.hosts, 0); /* one host has no counters of its own */
+    assert_null(first.hosts_counters);
+    recorder_add(counted, 1, RECORDER_READS, 3);
+    recorder_record(counted, 1, OPERATION_READ, 70);
+    const struct interval second = take();
+    assert_int_equal(second.start_ns, first.end_ns);
+    assert_true(second.end_ns > second.start_ns);
+    assert_int_equal(second.counters[RECORDER_READS], 3);
+    assert_int_equal(second.latencies[OPERATION_READ].count, 1);
+    assert_int_equal(second.latencies[OPERATION_READ].max_ns, 70);
+    assert_int_equal(intervals_total(&intervals)->counters[RECORDER_READS], 8);
+    struct interval none;
+    intervals_begin_at(&intervals, begin_ns);
+    assert_int_equal(intervals.snapshots[1].taken_ns, begin_ns);
+    intervals.snapshots[1 - intervals.later].taken_ns = INT64_MAX; /* no time has passed */
+    assert_false(intervals_take(&intervals, &none));
 }

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/mono.h"
-#include "measure/levels.h"
 #include "measure/sampler.h"
 
 enum {
@@ -414,51 +413,6 @@ TEST(memory_is_read_between_samples_on_request)
     assert_true(summary.max_server_memory_bytes >= (int64_t)bytes);
     assert_true(record.samples[0].server_memory_bytes >= (int64_t)bytes);
     assert_true(record.samples[0].client_memory_bytes >= bytes);
-    recorder_destroy(recorder);
-}
-
-/* The figures of a hold are the mean of the samples that are wholly within the hold, weighted by
- * their length. */
-TEST(a_hold_is_the_mean_of_its_samples)
-{
-    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
-    assert_non_null(recorder);
-    const int64_t start_ns = mono_now_ns();
-    struct sampler *sampler = start(recorder, 100 * MONO_NS_PER_MS, true);
-    struct level level = {.cpu.host = 7, .cpu.server = 7};
-    burn(150 * MONO_NS_PER_MS);
-    const int64_t hold_ns = mono_now_ns() - start_ns;
-    sampler_begin_hold(sampler, 3600 * MONO_NS_PER_S);
-    assert_false(sampler_hold_has_sample(sampler));
-    sampler_end_hold(sampler, &level);
-    assert_true(level.cpu.host < 0 && level.server_memory_bytes < 0);
-    sampler_begin_hold(sampler, hold_ns);
-    while (!sampler_hold_has_sample(sampler)) {
-        burn(10 * MONO_NS_PER_MS);
-    }
-    sleep_ms(350);
-    sampler_end_hold(sampler, &level);
-    struct resource_summary summary;
-    stop(sampler, &summary);
-    /* the samples may include one or two from after the hold */
-    bool is_mean = false;
-    double client = 0;
-    double time_ns = 0;
-    for (size_t i = 0; i < record.sample_count; i++) {
-        const struct sample *sample = &record.samples[i];
-        if (sample->start_ns >= hold_ns) {
-            client += sample->cpu.client * (double)(sample->end_ns - sample->start_ns);
-            time_ns += (double)(sample->end_ns - sample->start_ns);
-            is_mean = is_mean || fabs(level.cpu.client - client / time_ns) < 1e-9;
-        }
-    }
-    assert_true(is_mean);
-    assert_true(level.cpu.server < 0); /* an embedded database has no CPU time of its own */
-    assert_true(level.client_memory_bytes > 0);
-    assert_true(level.server_memory_bytes > 0);
-    sampler_begin_hold(NULL, 0);
-    assert_true(sampler_hold_has_sample(NULL));
-    sampler_end_hold(NULL, &level);
     recorder_destroy(recorder);
 }
 

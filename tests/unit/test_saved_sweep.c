@@ -112,6 +112,10 @@ TEST_BETWEEN(test_not_a_sweep, make_folder, remove_folder)
         {"{\"format\":1}", "its lists of sessions, records and variants are missing or wrong"},
         {"{\"format\":1,\"sessions\":[1,1],\"records\":[1],\"repeat\":1}",
          "its lists of sessions, records and variants are missing or wrong"},
+        {"{\"format\":1,\"sessions\":[1,2,2],\"records\":[1],\"repeat\":1}",
+         "its lists of sessions, records and variants are missing or wrong"},
+        {LISTS "\"variants\":[\"a=1\",\"a=2\",\"a=2\"]}",
+         "its lists of sessions, records and variants are missing or wrong"},
         {"{\"format\":1,\"sessions\":[0],\"records\":[1],\"repeat\":1}",
          "its lists of sessions, records and variants are missing or wrong"},
         {"{\"format\":1,\"sessions\":[1],\"records\":[1],\"repeat\":101}",
@@ -150,6 +154,11 @@ TEST_BETWEEN(test_not_a_sweep, make_folder, remove_folder)
         struct error error;
         error_clear(&error);
         assert_int_equal(saved_sweep_read(&sweep, folder, &error), STATUS_REJECTED);
+        if (cases[i].json == NULL) {
+            assert_int_equal(error.kind, ERROR_NOT_FOUND);
+        } else {
+            assert_int_equal(error.kind, i + 1 < COUNT_OF(cases) ? ERROR_DATA : ERROR_SYSTEM);
+        }
         if (strstr(error.text, cases[i].why) == NULL) {
             fail_msg("case %zu: '%s' does not contain '%s'", i, error.text, cases[i].why);
         }
@@ -167,6 +176,7 @@ TEST_BETWEEN(test_settings_that_change, make_folder, remove_folder)
         "{\"server\":{\"settings\":{\"fsync\":\"off\",\"cache\":\"1\",\"new\":\"y\"}}}",
         "{\"server\":{\"settings\":{}}}",
         "{\"server\":{\"settings\":{\"fsync\":\"maybe\",\"cache\":\"1\",\"old\":\"x\"}}}",
+        "{\"server\":{\"settings\":{\"late\":\"z\"}}}",
     };
     struct saved_sweep_run runs[COUNT_OF(servers)] = {{.repeat = 0}};
     char path[64];
@@ -185,6 +195,8 @@ TEST_BETWEEN(test_settings_that_change, make_folder, remove_folder)
         "setting fsync of the server changed: on in run-1, off in run-3",
         "setting old of the server changed: x in run-1, unknown in run-3",
         "setting new of the server changed: unknown in run-1, y in run-3",
+        "setting cache of the server changed: 1 in run-1, unknown in run-6",
+        "setting late of the server changed: unknown in run-1, z in run-6",
     };
     const size_t count = json_array_size(changes);
     for (size_t i = 0; i < COUNT_OF(servers); i++) {
@@ -200,4 +212,140 @@ TEST_BETWEEN(test_settings_that_change, make_folder, remove_folder)
     }
     assert_int_equal(count, COUNT_OF(expected));
     json_decref(changes);
+}
+
+/* A sweep of two sizes, two numbers of records, two variants and two repeats. */
+TEST(test_names_of_runs)
+{
+    struct saved_sweep sweep = {.sessions = {1, 2},
+                                .sessions_count = 2,
+                                .records = {10, 20},
+                                .records_count = 2,
+                                .variants = {.texts = {"a=1", "a=2"}, .count = 2},
+                                .repeat = 2};
+    static const char *const names[] = {"1x10-a=1-1", "2x10-a=1-1", "1x10-a=2-1", "2x10-a=2-1",
+                                        "1x20-a=1-1", "2x20-a=1-1", "1x20-a=2-1", "2x20-a=2-1",
+                                        "1x10-a=1-2", "2x10-a=1-2", "1x10-a=2-2", "2x10-a=2-2",
+                                        "1x20-a=1-2", "2x20-a=1-2", "1x20-a=2-2", "2x20-a=2-2"};
+    struct error error;
+    char text[SAVED_SWEEP_NAME_BYTES];
+    error_clear(&error);
+    assert_int_equal(saved_sweep_columns(&sweep), 4);
+    assert_int_equal(saved_sweep_cells(&sweep), 8);
+    assert_int_equal(saved_sweep_make_runs(&sweep, &error), STATUS_OK);
+    assert_int_equal(sweep.run_count, COUNT_OF(names));
+    EACH_CASE (i, names, "%s", names[i]) {
+        const struct saved_sweep_run *run = &sweep.runs[i];
+        assert_string_equal(run->name, names[i]);
+        assert_int_equal(run->sessions, names[i][0] - '0');
+        assert_int_equal(run->records, names[i][2] == '1' ? 10 : 20);
+        assert_int_equal(run->variant, names[i][7] == '1' ? 0 : 1);
+        assert_int_equal(run->repeat, names[i][9] - '0');
+    }
+    assert_string_equal(saved_sweep_column(&sweep, 1, "10", text), "a=2 10");
+    assert_string_equal(saved_sweep_column(&sweep, 2, "20", text), "a=1 20");
+    free(sweep.runs);
+    sweep.records_count = sweep.repeat = 1;
+    assert_string_equal(saved_sweep_column(&sweep, 1, "10", text), "a=2");
+    sweep.variants = (struct saved_variants){.count = 1};
+    sweep.records[0] = 0; /* without a number of records, variants and repeats */
+    assert_string_equal(saved_sweep_column(&sweep, 0, "10", text), "10");
+    assert_int_equal(saved_sweep_make_runs(&sweep, &error), STATUS_OK);
+    assert_int_equal(sweep.run_count, 2);
+    assert_string_equal(sweep.runs[1].name, "2");
+    free(sweep.runs);
+}
+
+/* Details of sweep.json at the bounds of their ranges. */
+TEST_BETWEEN(test_details_of_runs, make_folder, remove_folder)
+{
+    static const struct {
+        const char *rest;
+        int exit_code;
+        double wall_s;
+    } cases[] = {
+        {",\"exit_code\":255,\"wall_s\":0.5", 255, 0.5},
+        {",\"exit_code\":256,\"wall_s\":-1", 0, 0},
+        {",\"exit_code\":-1,\"wall_s\":2", 0, 2},
+        {"", 0, 0},
+    };
+    struct saved_sweep sweep;
+    struct error error;
+    error_clear(&error);
+    write_file("sweep.csv", "statistic,folder,elapsed_s\nrun,1x0,3\n");
+    EACH_CASE (i, cases, "case %zu", i) {
+        char json[400];
+        snprintf(json, sizeof json,
+                 LISTS "\"runs\":[{\"sessions\":1,\"records\":1,\"repeat\":1,\"folder\":\"1x1\","
+                       "\"state\":\"pending\"%s}]}",
+                 cases[i].rest);
+        write_file("sweep.json", json);
+        assert_int_equal(saved_sweep_read(&sweep, folder, &error), STATUS_OK);
+        assert_int_equal(sweep.runs[0].exit_code, cases[i].exit_code);
+        assert_true(sweep.runs[0].wall_s == cases[i].wall_s);
+        assert_string_equal(sweep.runs[0].reason, "");
+        assert_false(sweep.runs[0].has_row);
+        assert_true(sweep.is_own);
+        saved_sweep_free(&sweep);
+        assert_null(sweep.runs);
+    }
+    /* records may be 0: the script says how many */
+    write_file("sweep.json",
+               "{\"format\":1,\"sessions\":[1],\"records\":[0],\"repeat\":1,\"runs\":[{"
+               "\"sessions\":1,\"records\":0,\"repeat\":1,\"folder\":\"1\",\"state\":\"done\"}]}");
+    write_file("sweep.csv", "statistic,folder,elapsed_s\nrun,other,4\nmedian,1,5\nrun,1,3\n");
+    assert_int_equal(saved_sweep_read(&sweep, folder, &error), STATUS_OK);
+    assert_true(sweep.runs[0].has_row);
+    assert_int_equal(sweep.runs[0].row, 2);
+    /* figures of a run that has just ended take the place of its row */
+    struct csv_table summary;
+    double value;
+    assert_true(saved_sweep_number(&sweep, &sweep.runs[0], "elapsed_s", &value));
+    assert_true(value == 3);
+    assert_int_equal(csv_table_parse(&summary, "x", strdup("elapsed_s\n9\n"), &error), STATUS_OK);
+    sweep.runs[0].summary = summary;
+    assert_true(saved_sweep_number(&sweep, &sweep.runs[0], "elapsed_s", &value));
+    assert_true(value == 9);
+    assert_string_equal(saved_sweep_text(&sweep, &sweep.runs[0], "elapsed_s"), "9");
+    saved_sweep_free(&sweep);
+    /* a folder or a file of another user, which only root can make here */
+    const uid_t own = geteuid();
+    char path[64];
+    snprintf(path, sizeof path, "%s/sweep.json", folder);
+    for (int i = 0; own == 0 && i < 3; i++) {
+        assert_int_equal(chown(folder, i == 0 ? 1 : own, (gid_t)-1), 0);
+        assert_int_equal(chown(path, i == 1 ? 1 : own, (gid_t)-1), 0);
+        assert_int_equal(saved_sweep_read(&sweep, folder, &error), STATUS_OK);
+        assert_int_equal(sweep.is_own, i == 2);
+        saved_sweep_free(&sweep);
+    }
+}
+
+/* sweep.json must be a file: a pipe would block, and a folder cannot be read. */
+TEST_BETWEEN(test_no_file, make_folder, remove_folder)
+{
+    char path[64], message[200];
+    struct saved_sweep sweep;
+    struct error error;
+    snprintf(path, sizeof path, "%s/sweep.json", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    error_clear(&error);
+    assert_int_equal(saved_sweep_read(&sweep, folder, &error), STATUS_REJECTED);
+    snprintf(message, sizeof message,
+             "'%s' is not the folder of a sweep: sweep.json: not a regular file", folder);
+    assert_string_equal(error.text, message);
+    assert_int_equal(error.kind, ERROR_SYSTEM);
+    assert_int_equal(error.native_code, 0);
+    assert_int_equal(unlink(path), 0);
+    error_clear(&error);
+    assert_int_equal(saved_sweep_read(&sweep, folder, &error), STATUS_REJECTED);
+    snprintf(message, sizeof message,
+             "'%s' is not the folder of a sweep: sweep.json: No such file or directory", folder);
+    assert_string_equal(error.text, message);
+    assert_int_equal(error.kind, ERROR_NOT_FOUND);
+    write_file("sweep.json", "[");
+    error_clear(&error);
+    assert_int_equal(saved_sweep_read(&sweep, folder, &error), STATUS_REJECTED);
+    snprintf(message, sizeof message, "%s/sweep.json: ']' expected near end of file", folder);
+    assert_string_equal(error.text, message);
 }

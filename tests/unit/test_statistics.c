@@ -68,6 +68,7 @@ TEST(test_repeats_that_cannot_be_compared)
     assert_false(statistics_compare_repeats(three, 3, zero, 3, &ratio));
     assert_true(statistics_compare_repeats(same, 3, same, 3, &ratio));
     expect_ratio(&ratio, 1, 1, 1);
+    assert_true(ratio.low == 1 && ratio.high == 1);
 }
 
 TEST(test_spread)

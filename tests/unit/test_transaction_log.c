@@ -154,3 +154,39 @@ TEST(a_disk_that_stands_still)
         transaction_log_destroy(reader.log);
     }
 }
+
+/* Rows that go around the end of a ring stay in their order. Without rows, waiting ends by itself.
+ */
+TEST(a_ring_goes_around)
+{
+    static struct transaction_log_row rows[TRANSACTION_LOG_CHUNK];
+    struct transaction_log *log = transaction_log_create(1, 1, 1);
+    assert_non_null(log);
+    uint64_t added = 0, taken = 0;
+    for (int round = 0; round < 5; round++) {
+        while (added - taken < TRANSACTION_LOG_ROWS) { /* the ring is full */
+            transaction_log_add(log, &(struct transaction_log_row){.turn = added++});
+        }
+        for (int i = 0; i < 100 || round == 4; i++) {
+            const size_t count = transaction_log_take(log, rows);
+            if (count == 0) {
+                break;
+            }
+            for (size_t k = 0; k < count; k++) {
+                assert_int_equal(rows[k].turn, taken + k);
+            }
+            taken += count;
+        }
+    }
+    assert_int_equal(taken, added);
+    assert_int_equal(transaction_log_dropped(log), 0);
+    transaction_log_add(log, &(struct transaction_log_row){.turn = 7});
+    assert_int_equal(transaction_log_take(log, rows), 1);
+    assert_int_equal(rows[0].turn, 7);
+    assert_false(transaction_log_wait(log)); /* a ring was half full, so this does not wait */
+    assert_false(transaction_log_wait(log));
+    transaction_log_end(log);
+    assert_true(transaction_log_wait(log));
+    assert_true(transaction_log_wait(log));
+    transaction_log_destroy(log);
+}

@@ -12,12 +12,11 @@ static const struct judge_context local = {.is_local = true};
 static const struct judge_context remote = {.is_local = false};
 static const struct judge_context embedded = {.is_local = true, .is_embedded = true};
 
-/* Makes a run of 10 sessions and 1,000 rows without a problem. */
-static struct result *make_good(void)
+/* Fills in a run of 10 sessions and 1,000 rows without a problem. */
+static void set_good(struct result *result)
 {
-    struct result *result = calloc(1, sizeof *result);
-    assert_non_null(result);
-    result->elapsed_ns = result->append_ns = INT64_C(10000000000);
+    memset(result, 0, sizeof *result);
+    result->elapsed_ns = result->append_ns = result->measured_ns = INT64_C(10000000000);
     result->sessions = (struct session_ledger){.requested = 10, .connected = 10, .finished = 10};
     result->rows = (struct row_ledger){.planned = 1000, .acknowledged = 1000};
     result->verification =
@@ -25,6 +24,13 @@ static struct result *make_good(void)
     result->resources.mean_cpu.host = 95;
     result->resources.mean_cpu.server = 80;
     result->resources.mean_cpu.client = 10;
+}
+
+static struct result *make_good(void)
+{
+    struct result *result = calloc(1, sizeof *result);
+    assert_non_null(result);
+    set_good(result);
     return result;
 }
 
@@ -1060,4 +1066,905 @@ TEST(test_hosts_are_joined)
     assert_int_equal(view.state, VERIFICATION_FAILED);
     assert_string_equal(view.reason, "host b:2: no answer");
     result_free(r);
+}
+
+/* The tests below expect every reason word for word, at its smallest count. */
+#define ALL_ROWS "every row was acknowledged, and the table grew by the same number"
+#define ALL_TRANSACTIONS "every transaction was committed"
+
+/* Expects the reason of the verdict, and the exit line when it has other words. */
+static void expect_words(struct result *result, const struct judge_context *context,
+                         enum exit_code code, const char *verdict, const char *exit)
+{
+    result_judge(result, context);
+    assert_string_equal(result->verdict_reason, verdict);
+    assert_string_equal(result->exit_reason, exit == NULL ? verdict : exit);
+    assert_int_equal(result->exit_code, code);
+}
+
+/* Expects a DEGRADED run that exits with 0. */
+static void expect_doubt(struct result *result, const struct judge_context *context,
+                         const char *verdict)
+{
+    expect_words(result, context, EXIT_CODE_OK, verdict, "");
+    assert_int_equal(result->verdict, VERDICT_DEGRADED);
+}
+
+TEST(test_bounds_of_client_bound)
+{
+    static const char half[] =
+        "client-bound: sessions waited for a CPU of this machine 51 % of their time";
+    static const struct {
+        const struct judge_context *context;
+        struct cpu_shares mean;
+        double starved;
+        const char *bound;
+        enum verdict verdict;
+        const char *words;
+    } cases[] = {
+        {&remote, {95, -1, 89.9}, 0, "", VERDICT_VALID, ALL_ROWS},
+        {&remote,
+         {95, -1, 90},
+         0,
+         "",
+         VERDICT_INVALID,
+         "client-bound: append itself used 90 % of this machine's CPUs"},
+        {&local,
+         {95, 4, 91},
+         0,
+         "",
+         VERDICT_INVALID,
+         "client-bound: append used 91 % of the CPUs, the server only 4 %"},
+        {&local,
+         {90, 30, 50},
+         0,
+         "",
+         VERDICT_INVALID,
+         "client-bound: append used 50 % of the CPUs, the server only 30 %"},
+        {&local, {89.9, 30, 50}, 0, "", VERDICT_VALID, ALL_ROWS},
+        {&local, {90, 45, 45}, 0, "", VERDICT_VALID, ALL_ROWS},
+        {&local, {90, 10, 40}, 0, "", VERDICT_VALID, ALL_ROWS}, /* others used as much */
+        {&local,
+         {90, -1, 46},
+         0,
+         "",
+         VERDICT_INVALID,
+         "client-bound: append used 46 % of the CPUs, the server only 44 %"},
+        {&local, {95, 60, -1}, 0.6, "", VERDICT_VALID, ALL_ROWS}, /* the client is unknown */
+        {&local, {-1, 60, 95}, 0.6, "", VERDICT_VALID, ALL_ROWS},
+        {&local,
+         {99, 60, 0},
+         0.51,
+         "at nice 9",
+         VERDICT_INVALID,
+         "client-bound: sessions waited for a CPU of this machine 51 % of their time, and at nice "
+         "9"},
+        {&local, {99, 60, 20}, 0.5, "at nice 9", VERDICT_VALID, ALL_ROWS},
+        {&local, {80, 49, 20}, 0.51, "", VERDICT_INVALID, half},
+        {&local, {80, 49, 20}, 0.5, "", VERDICT_VALID, ALL_ROWS},
+        {&local, {80, 50, 20}, 0.51, "", VERDICT_VALID, ALL_ROWS},
+        {&remote, {89, 60, 20}, 0.51, "", VERDICT_INVALID, half},
+        {&remote, {90, 60, 50}, 0.51, "", VERDICT_VALID, ALL_ROWS},
+        {&local,
+         {90, 25, 20},
+         0,
+         "",
+         VERDICT_DEGRADED,
+         "all CPUs of this machine were busy: server 25 %, other programs 45 %, append 20 %"},
+        {&remote,
+         {90, -1, 20},
+         0,
+         "",
+         VERDICT_DEGRADED,
+         "all CPUs of this machine were busy: other programs 70 %, append 20 %"},
+        {&local, {89.9, 20, 20}, 0, "", VERDICT_VALID, ALL_ROWS},
+        {&local, {90, 26, 20}, 0, "", VERDICT_VALID, ALL_ROWS},
+        {&local, {90, 40, 25}, 0.51, "", VERDICT_VALID, ALL_ROWS},
+        {&local, {90, 40, 24}, 0.5, "", VERDICT_VALID, ALL_ROWS},
+        {&local,
+         {90, 40, 24},
+         0.51,
+         "",
+         VERDICT_DEGRADED,
+         "all CPUs of this machine were busy: server 40 %, other programs 26 %, append 24 %"},
+    };
+    struct result *r = make_good();
+    EACH_CASE (i, cases, "case %zu", i) {
+        set_good(r);
+        r->resources.mean_cpu = cases[i].mean;
+        snprintf(r->resources.client_bound, sizeof r->resources.client_bound, "%s", cases[i].bound);
+        r->totals.counters[RECORDER_SESSION_NS] = 1000;
+        r->totals.counters[RECORDER_RUN_QUEUE_NS] = (uint64_t)(1000 * cases[i].starved);
+        r->append_ns = INT64_C(1000000000);
+        result_judge(r, cases[i].context);
+        assert_string_equal(r->verdict_reason, cases[i].words);
+        assert_int_equal(r->verdict, cases[i].verdict);
+        if (cases[i].verdict == VERDICT_INVALID) {
+            assert_int_equal(r->exit_code, EXIT_CODE_INVALID);
+            assert_memory_equal(r->exit_reason, "INVALID: client-bound", 21);
+        }
+        r->append_ns--; /* too short to be judged */
+        result_judge(r, cases[i].context);
+        assert_string_equal(r->verdict_reason, ALL_ROWS);
+    }
+    free(r);
+}
+
+TEST(test_words_about_ranks)
+{
+    struct rank_result ranks[3] = {{.machine = "a"}, {.machine = "b"}, {.machine = "c"}};
+    const struct judge_context there = {.out_folder = "out", .was_signalled = true};
+    const struct judge_context here = {.out_folder = "out"};
+    struct result *r = make_good();
+    r->ranks = ranks;
+    r->rank_count = 3;
+    r->resource_rank = 1;
+    for (int i = 0; i < 3; i++) {
+        ranks[i].is_known = true;
+        ranks[i].resources.mean_cpu = (struct cpu_shares){-1, -1, -1};
+    }
+    /* this rank's machine, of which the results are in `resources` */
+    r->resources.mean_cpu = (struct cpu_shares){95, 2, 3};
+    expect_words(r, &local, EXIT_CODE_OK, ALL_ROWS, ""); /* no server was measured */
+    r->resources.server_pid = 1;
+    expect_doubt(r, &local,
+                 "all CPUs of machine b were busy: server 2 %, other programs 90 %, append 3 %");
+    r->resources.mean_cpu = (struct cpu_shares){-1, -1, -1};
+    /* the threads of a machine's ranks wait together, even when another machine's rank is between
+     * them */
+    snprintf(ranks[2].machine, sizeof ranks[2].machine, "a");
+    ranks[0].resources.mean_cpu = ranks[2].resources.mean_cpu = (struct cpu_shares){40, -1, 5};
+    ranks[0].counters[RECORDER_SESSION_NS] = ranks[2].counters[RECORDER_SESSION_NS] = 1000;
+    ranks[2].counters[RECORDER_RUN_QUEUE_NS] = 900;
+    expect_words(r, &here, EXIT_CODE_OK, ALL_ROWS, "");
+    snprintf(ranks[2].machine, sizeof ranks[2].machine, "c");
+    expect(r, &here, VERDICT_INVALID, EXIT_CODE_INVALID, "machine c is client-bound: sessions");
+    ranks[2].counters[RECORDER_RUN_QUEUE_NS] = 0;
+    /* two ranks with a busy client on one machine, whose CPU shares add up */
+    ranks[0].resources.mean_cpu = (struct cpu_shares){95, -1, 45};
+    ranks[2].resources.mean_cpu = (struct cpu_shares){95, -1, 45};
+    expect_words(r, &here, EXIT_CODE_OK, ALL_ROWS, "");
+    snprintf(ranks[2].machine, sizeof ranks[2].machine, "a");
+    expect_words(
+        r, &here, EXIT_CODE_INVALID,
+        "machine a is client-bound: append itself used 90 % of this machine's CPUs",
+        "INVALID: machine a is client-bound: append itself used 90 % of this machine's CPUs");
+    ranks[2].is_known = false;
+    expect_words(r, &there, EXIT_CODE_SHORT, ALL_ROWS,
+                 "rank 2 on machine a was lost after a signal: the figures include what its "
+                 "sessions did up to its last report; its intervals.csv is in out.rank2");
+    set_good(r);
+    r->ranks = ranks;
+    r->rank_count = 3;
+    r->stop_reason = STOP_RANK;
+    expect_words(r, &here, EXIT_CODE_SHORT, "a rank was lost",
+                 "rank 2 on machine a was lost: the figures include what its sessions did up to "
+                 "its last report; its intervals.csv is in out.rank2");
+    ranks[2].verdict = VERDICT_INVALID; /* a lost rank has no verdict */
+    expect_words(r, &here, EXIT_CODE_SHORT, "a rank was lost", r->exit_reason);
+    r->stop_reason = STOP_COMPLETED;
+    ranks[2].is_known = true;
+    ranks[2].verdict = VERDICT_VALID;
+    ranks[2].resources.mean_cpu.client = 0;
+    ranks[1].clock_drift_ns = -110000000;
+    ranks[1].clock_drift_error_ns = 10000000;
+    expect_words(r, &here, EXIT_CODE_OK, ALL_ROWS, "");
+    ranks[1].clock_drift_ns = -110000001;
+    expect(r, &here, VERDICT_INVALID, EXIT_CODE_INVALID,
+           "the clock of machine b, rank 1, moved by 110 ms against the clock of rank 0: its "
+           "intervals do not match those of the other ranks");
+    ranks[1].clock_drift_ns = 110000001;
+    expect(r, &here, VERDICT_INVALID, EXIT_CODE_INVALID, "the clock of machine b, rank 1, moved");
+    ranks[1].clock_drift_ns = 0;
+    r->resources.suspended_ns = 1000000000;
+    ranks[0].resources.suspended_ns = 1; /* the others did not stand still so long */
+    ranks[1].resources.suspended_ns = 1000000000;
+    ranks[2].resources.suspended_ns = 1000000000;
+    ranks[2].is_known = false;
+    result_judge(r, &here);
+    assert_string_equal(r->verdict_reason,
+                        "machine b, rank 1: append itself stood still for 1.0 s: the process was "
+                        "stopped, or the machine slept or was paused");
+    free(r);
+}
+
+TEST(test_words_about_the_end)
+{
+    struct scripted_run run;
+    struct result *r = make_good();
+    struct judge_context context = local;
+    r->stop_reason = STOP_INTERRUPTED;
+    r->rows.acknowledged = 999;
+    r->rows.not_sent = 1;
+    expect_words(r, &local, EXIT_CODE_INTERRUPTED, "the run was interrupted",
+                 "interrupted: 999 of 1,000 rows acknowledged");
+    make_scripted(&run);
+    run.result->stop_reason = STOP_INTERRUPTED;
+    expect_words(run.result, &scripted, EXIT_CODE_INTERRUPTED, "the run was interrupted",
+                 "interrupted: 100 transactions were committed");
+    take_from_committed(&run, 99, COUNT_ROLLED_BACK);
+    expect_words(run.result, &scripted, EXIT_CODE_INTERRUPTED, "the run was interrupted",
+                 "interrupted: 1 transaction was committed");
+    end_scripted(&run);
+
+    static const char defect[] =
+        "a ledger does not balance: this is a defect of append, please report it";
+    set_good(r);
+    r->sessions.finished--;
+    expect_words(r, &local, EXIT_CODE_INTERNAL, defect, NULL);
+    set_good(r);
+    r->rows.acknowledged--;
+    expect_words(r, &local, EXIT_CODE_INTERNAL, defect, NULL);
+    set_good(r);
+    r->totals.counters[RECORDER_TRIES] = 1; /* counted only with a script */
+    expect_words(r, &local, EXIT_CODE_OK, ALL_ROWS, "");
+    expect_words(r, &scripted, EXIT_CODE_INTERNAL, defect, NULL);
+    set_good(r);
+    context.untraced = 1;
+    expect_doubt(r, &context,
+                 "the server counted 1 writes and syncs, but none was traced: --server-pid, "
+                 "--server-cgroup or --container must name the server's process");
+    context.untraced = 0;
+    context.traced = "by eBPF";
+    struct change changes[] = {{.what = "mark"}, {.what = "rate"}, {.what = "pause"}};
+    r->changes = changes;
+    r->change_count = 1;
+    expect_words(r, &context, EXIT_CODE_OK, ALL_ROWS "; I/O was traced (by eBPF)", "");
+    r->change_count = 2;
+    expect_words(r, &context, EXIT_CODE_OK,
+                 ALL_ROWS "; I/O was traced (by eBPF); steered: 1 change", "");
+    context.traced = NULL;
+    r->change_count = 3;
+    expect_words(r, &context, EXIT_CODE_OK, ALL_ROWS "; steered: 2 changes", "");
+    set_good(r);
+    r->verification.state = VERIFICATION_NONE;
+    expect_words(r, &local, EXIT_CODE_OK, "every session finished, every row was acknowledged", "");
+    free(r);
+}
+
+/* The ledgers of statements must balance by name, and their sums with the counters. */
+TEST(test_ledgers_of_a_script)
+{
+    struct scripted_run run;
+    make_scripted(&run);
+    run.counts[COUNT_SENT] = 1;
+    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_INTERNAL, "does not balance");
+    run.counts[COUNT_ANSWERED] = 1;
+    expect(run.result, &scripted, VERDICT_VALID, EXIT_CODE_OK, ALL_TRANSACTIONS);
+    run.result->totals.warm_up[RECORDER_TRIES] = 1;
+    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_INTERNAL, "does not balance");
+    run.result->totals.warm_up[RECORDER_TRIES] = 0;
+    run.counts[COUNT_BEGUN]--;
+    run.counts[COUNT_COMMITTED]--;
+    run.counts[COUNT_TRIES]--;
+    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_INTERNAL, "does not balance");
+    /* a lost rank reported sums, and no counts by name */
+    struct rank_result ranks[2] = {{.machine = "a"}, {.machine = "b", .is_known = true}};
+    ranks[0].counters[RECORDER_TRANSACTIONS_BEGUN] = ranks[0].counters[RECORDER_TRIES] = 1;
+    ranks[0].counters[RECORDER_TRANSACTIONS_COMMITTED] = 1;
+    ranks[1].counters[RECORDER_TRIES] = 7;
+    run.result->ranks = ranks;
+    run.result->rank_count = 2;
+    const struct judge_context context = {.has_script = true, .out_folder = "out"};
+    expect(run.result, &context, VERDICT_VALID, EXIT_CODE_SHORT, ALL_TRANSACTIONS);
+    end_scripted(&run);
+}
+
+TEST(test_words_about_lost_rows)
+{
+    static const char unknown[] = "the table has fewer rows than before the run: another client "
+                                  "deleted rows, and this run's rows cannot be verified";
+    struct result *r = make_good();
+    struct verification *v = &r->verification;
+    v->lost_at_most = v->lost = 1;
+    expect_words(r, &local, EXIT_CODE_SHORT, "1 acknowledged row is lost", NULL);
+    v->lost_at_most = v->lost = 2;
+    expect_words(r, &local, EXIT_CODE_SHORT, "2 acknowledged rows are lost", NULL);
+    v->is_shrunk = true;
+    expect_words(r, &local, EXIT_CODE_SHORT,
+                 "at least 2 acknowledged rows are lost, and the table has fewer rows than before "
+                 "the run: another client deleted rows",
+                 NULL);
+    v->lost = 1;
+    expect_words(r, &local, EXIT_CODE_SHORT,
+                 "at least 1 acknowledged row is lost, and the table has fewer rows than before "
+                 "the run: another client deleted rows",
+                 NULL);
+    v->lost = 0;
+    expect_words(r, &local, EXIT_CODE_SHORT, unknown, NULL);
+    r->row_verification.state = VERIFICATION_DONE; /* every row was read back */
+    v->lost_at_most = 1;
+    expect_words(r, &local, EXIT_CODE_SHORT,
+                 "all rows of this run are in the table, but the table has fewer rows than it "
+                 "should: another client deleted rows",
+                 NULL);
+    v->lost_at_most = 0;
+    v->is_shrunk = false;
+    r->row_verification.read = 1000;
+    expect_words(r, &local, EXIT_CODE_OK, ALL_ROWS, "");
+    free(r);
+}
+
+TEST(test_words_about_too_few_sessions)
+{
+    struct result *r = make_good();
+    r->stop_reason = STOP_TOO_FEW;
+    r->least_sessions = 10;
+    r->sessions_up = 4;
+    r->append_ns = 0;
+    r->sessions =
+        (struct session_ledger){.requested = 10, .connected = 4, .stopped = 4, .timed_out = 6};
+    r->rows = (struct row_ledger){.planned = 1000, .not_sent = 1000};
+    static const char up[] = "only 4 of 10 sessions were up, but --min-sessions requires 10";
+    expect_words(r, &local, EXIT_CODE_SERVER, up,
+                 "not started: only 4 of 10 sessions were up, but --min-sessions requires 10");
+    r->sessions.refused = 3;
+    r->sessions.timed_out = 3;
+    add_cause(r, CAUSE_CONNECT, "no");
+    expect_words(r, &local, EXIT_CODE_SERVER, up,
+                 "not started: only 4 of 10 sessions were up, but --min-sessions requires 10: no");
+    r->sessions.refused = r->sessions.timed_out = 0;
+    r->sessions.connected = r->sessions.stopped = 10;
+    add_cause(r, CAUSE_IDLE, "gone");
+    expect_words(
+        r, &local, EXIT_CODE_SHORT, up,
+        "not started: only 4 of 10 sessions were up, but --min-sessions requires 10: gone");
+    r->append_ns = 1;
+    r->sessions_up = 1;
+    add_cause(r, CAUSE_THREAD, "no thread");
+    expect_words(r, &local, EXIT_CODE_SHORT,
+                 "only 1 of 10 sessions were up, but --min-sessions requires 10",
+                 "stopped: only 1 of 10 sessions was up, but --min-sessions requires 10: gone");
+    free(r);
+}
+
+TEST(test_words_about_sessions)
+{
+    static const char cut[] =
+        "1 of 10 sessions had no answer when the run ended, and their connections were cut";
+    struct scripted_run run;
+    struct result *r = make_good();
+    r->sessions.connected = r->sessions.finished = 9;
+    r->sessions.timed_out = 1;
+    add_cause(r, CAUSE_CONNECT, "no");
+    expect_words(r, &local, EXIT_CODE_SERVER, "only 9 of 10 sessions finished",
+                 "0 of 10 sessions were refused, 1 timed out: no");
+    r->sessions.timed_out = 0;
+    r->sessions.refused = 1;
+    expect_words(r, &local, EXIT_CODE_SERVER, "only 9 of 10 sessions finished",
+                 "1 of 10 sessions were refused, 0 timed out: no");
+    r->sessions.refused = 0;
+    r->sessions.not_started = 1;
+    add_cause(r, CAUSE_THREAD, "no thread");
+    expect_words(r, &local, EXIT_CODE_CLIENT_LIMIT, "only 9 of 10 sessions finished", "no thread");
+    add_finding(r, LIMIT_DATABASE, "max_connections");
+    add_finding(r, LIMIT_CLIENT, "pids.max");
+    add_finding(r, LIMIT_CLIENT, "memory");
+    expect_words(r, &local, EXIT_CODE_CLIENT_LIMIT, "only 9 of 10 sessions finished",
+                 "no thread for 1 of 10 sessions: pids.max (client): seen to be full");
+    /* a client limit that is not the first does not make refused sessions the client's */
+    r->sessions.not_started = 0;
+    r->sessions.refused = 1;
+    expect_words(r, &local, EXIT_CODE_SERVER, "only 9 of 10 sessions finished",
+                 "1 of 10 sessions were refused, 0 timed out: max_connections (database): seen to "
+                 "be full");
+    set_good(r);
+    r->sessions.finished = 9;
+    r->sessions.stopped = r->sessions_cut = 1;
+    expect_words(r, &local, EXIT_CODE_SHORT, cut,
+                 "1 of 10 sessions had no answer when the run ended, and their connections were "
+                 "cut: 0 rows are in doubt");
+    r->sessions.stopped = 0;
+    r->sessions.dropped = 1; /* then the dropped session weighs more */
+    expect_words(r, &local, EXIT_CODE_SHORT, cut,
+                 "sessions or rows are missing: 1 session dropped, 0 rows rejected, 0 in doubt, 0 "
+                 "not sent");
+
+    make_scripted(&run);
+    run.result->sessions.finished = 9;
+    run.result->sessions.stopped = run.result->sessions_cut = 1;
+    expect_words(run.result, &scripted, EXIT_CODE_SHORT, cut, NULL);
+    add_cause(run.result, CAUSE_STATEMENT, "no answer");
+    expect_words(run.result, &scripted, EXIT_CODE_SHORT, cut,
+                 "1 of 10 sessions had no answer when the run ended, and their connections were "
+                 "cut: no answer");
+    run.result->sessions.stopped = 0;
+    run.result->sessions.dropped = 1;
+    expect_words(run.result, &scripted, EXIT_CODE_SHORT, cut,
+                 "only 9 of 10 sessions finished, 1 dropped: no answer");
+    run.result->sessions_cut = 0;
+    add_finding(run.result, LIMIT_SERVER, "OOM kill");
+    expect_words(run.result, &scripted, EXIT_CODE_SHORT, "only 9 of 10 sessions finished",
+                 "only 9 of 10 sessions finished, 1 dropped: OOM kill (server): seen to be full");
+    end_scripted(&run);
+    free(r);
+}
+
+TEST(test_words_about_transactions)
+{
+    struct scripted_run run;
+    make_scripted(&run);
+    struct result *r = run.result;
+    run.table.lost = 1;
+    expect_words(r, &scripted, EXIT_CODE_SHORT, "1 committed row is lost", NULL);
+    run.table.lost = 0;
+    run.table.surplus = 1;
+    expect_doubt(r, &scripted,
+                 "the tables have 1 more row than the run committed: another writer was active, "
+                 "or a statement adds rows that the script does not declare");
+    run.table.state = VERIFICATION_NONE; /* nothing was counted, and nothing had to be */
+    expect_words(r, &scripted, EXIT_CODE_OK, ALL_TRANSACTIONS, "");
+    take_from_committed(&run, 1, COUNT_UNFINISHED);
+    expect_words(r, &scripted, EXIT_CODE_OK,
+                 "every finished transaction was committed; 1 was still running at the end of the "
+                 "run",
+                 "");
+    take_from_committed(&run, 1, COUNT_ROLLED_BACK);
+    run.counters[RECORDER_CHECKS] = run.counters[RECORDER_CHECKS_FAILED] = 1;
+    expect_doubt(r, &scripted, "1 of 1 checks failed");
+    run.counters[RECORDER_CHECKS_FAILED] = 0;
+    expect_words(r, &scripted, EXIT_CODE_OK,
+                 "every finished transaction was committed or rolled back on purpose; 1 was still "
+                 "running at the end of the run",
+                 "");
+    run.counters[RECORDER_RECONNECTS] = 1;
+    expect_doubt(r, &scripted, "1 connection was lost and re-established");
+    run.counters[RECORDER_RECONNECTS] = 0;
+    take_from_committed(&run, 1, COUNT_IN_DOUBT);
+    expect_words(r, &scripted, EXIT_CODE_SHORT, "1 of 100 transactions is in doubt", NULL);
+    add_cause(r, CAUSE_STATEMENT, "cut");
+    expect_words(r, &scripted, EXIT_CODE_SHORT, "1 of 100 transactions is in doubt",
+                 "1 of 100 transactions is in doubt: cut");
+    take_from_committed(&run, 1, COUNT_FAILED);
+    run.counters[RECORDER_TRANSACTIONS_REFUSED] = 1;
+    run.counts[COUNT_PARTIAL] = run.counters[RECORDER_TRANSACTIONS_PARTIAL] = 1;
+    run.counts[COUNT_IN_DOUBT] = run.counters[RECORDER_TRANSACTIONS_IN_DOUBT] = 0;
+    run.counts[COUNT_UNFINISHED] = run.counters[RECORDER_TRANSACTIONS_UNFINISHED] = 2;
+    expect_words(r, &scripted, EXIT_CODE_SHORT,
+                 "1 of 100 transactions failed; 1 of them left writes in the tables",
+                 "1 of 100 transactions failed: cut");
+    struct judge_context excused = scripted;
+    excused.max_failed_percent = 1; /* a percentage of 0 excuses no failed transaction */
+    expect_doubt(r, &excused, "1 of 100 transactions failed; 1 of them left writes in the tables");
+    end_scripted(&run);
+
+    make_scripted(&run);
+    take_from_committed(&run, 100, COUNT_UNFINISHED);
+    expect_words(run.result, &scripted, EXIT_CODE_SHORT, "no transaction was committed", NULL);
+    add_cause(run.result, CAUSE_STATEMENT, "slow");
+    expect_words(run.result, &scripted, EXIT_CODE_SHORT, "no transaction was committed",
+                 "no transaction was committed: slow");
+    run.result->sessions = (struct session_ledger){0};
+    expect(run.result, &scripted, VERDICT_VALID, EXIT_CODE_OK, "every finished transaction");
+    end_scripted(&run);
+}
+
+/* The tables that a script uses are added up; the first that was not counted gives the reason. */
+TEST(test_words_about_tables)
+{
+    struct verification tables[3] = {
+        {.state = VERIFICATION_DONE}, {.state = VERIFICATION_DONE}, {.state = VERIFICATION_DONE}};
+    struct scripted_run run;
+    make_scripted(&run);
+    run.result->datasets = tables;
+    run.result->dataset_count = 3;
+    tables[0].surplus = tables[2].surplus = 1;
+    tables[1].state = VERIFICATION_NONE;
+    tables[1].surplus = 7;
+    expect(run.result, &scripted, VERDICT_DEGRADED, EXIT_CODE_OK, "the tables have 2 more rows");
+    tables[0] = tables[2] = (struct verification){.state = VERIFICATION_DONE, .lost = 2};
+    tables[1].lost = 5;
+    expect_words(run.result, &scripted, EXIT_CODE_SHORT, "4 committed rows are lost", NULL);
+    tables[0] = (struct verification){.state = VERIFICATION_DONE};
+    tables[1] = (struct verification){.state = VERIFICATION_FAILED, .reason = "gone"};
+    tables[2] = (struct verification){.state = VERIFICATION_FAILED, .reason = "later"};
+    expect_words(run.result, &scripted, EXIT_CODE_SHORT,
+                 "the rows were not counted after the run: gone", NULL);
+    struct judge_context context = scripted;
+    context.was_interrupted = true;
+    expect_words(run.result, &context, EXIT_CODE_INTERRUPTED,
+                 "the rows were not counted after the run: gone",
+                 "interrupted while the rows were being counted");
+    end_scripted(&run);
+}
+
+TEST(test_words_about_invariants)
+{
+    struct invariant_result claims[3] = {{.claim = "a", .state = VERIFICATION_DONE},
+                                         {.claim = "b", .state = VERIFICATION_DONE},
+                                         {.claim = "c", .state = VERIFICATION_DONE}};
+    struct scripted_run run;
+    make_scripted(&run);
+    struct result *r = run.result;
+    r->invariants = claims;
+    r->invariant_count = 3;
+    claims[1].rows = 1;
+    expect_words(r, &scripted, EXIT_CODE_SHORT, "1 of 3 invariants is broken: b (1 row)", NULL);
+    claims[2].rows = 5;
+    expect_words(r, &scripted, EXIT_CODE_SHORT, "2 of 3 invariants are broken: b (1 row)", NULL);
+    claims[1] = (struct invariant_result){.state = VERIFICATION_FAILED, .reason = "no table"};
+    claims[2] = (struct invariant_result){.state = VERIFICATION_FAILED, .reason = "no column"};
+    expect_words(r, &scripted, EXIT_CODE_SHORT, "2 of 3 invariants could not be checked: no table",
+                 NULL);
+    r->invariant_count = 0;
+    r->lacks_invariants = true;
+    expect_words(r, &scripted, EXIT_CODE_SHORT,
+                 "1 of 0 invariants could not be checked: out of memory", NULL);
+    end_scripted(&run);
+}
+
+TEST(test_words_about_the_time_of_the_script)
+{
+    struct scripted_run run;
+    make_scripted(&run);
+    struct result *r = run.result;
+    r->measured_ns = INT64_C(1000000000);
+    run.counters[RECORDER_TRY_NS] = 1000;
+    run.counters[RECORDER_SCRIPT_NS] = 100;
+    expect_words(r, &scripted, EXIT_CODE_OK, ALL_TRANSACTIONS, "");
+    run.counters[RECORDER_SCRIPT_NS] = 500;
+    expect_doubt(r, &scripted, "the script's own code took 50 % of the transactions' time");
+    run.counters[RECORDER_SCRIPT_NS] = 501;
+    expect_words(r, &scripted, EXIT_CODE_INVALID,
+                 "client-bound: the script's own code took 50 % of the transactions' time",
+                 "INVALID: client-bound: the script's own code took 50 % of the transactions' "
+                 "time");
+    r->measured_ns--; /* too short to be judged */
+    expect_words(r, &scripted, EXIT_CODE_OK, ALL_TRANSACTIONS, "");
+    r->stop_reason = STOP_SCRIPT;
+    add_cause(r, CAUSE_SCRIPT, "own.lua:1: a failed check");
+    add_cause(r, CAUSE_APPEND, "fatal, but no error in the script");
+    r->causes.entries[1].status = STATUS_FATAL;
+    expect_words(r, &scripted, EXIT_CODE_USAGE, "the run stopped: error in the script",
+                 "the script has an error"); /* the list of causes was full */
+    add_cause(r, CAUSE_SCRIPT, "own.lua:3: a mistake");
+    r->causes.entries[2].status = STATUS_FATAL;
+    add_cause(r, CAUSE_SCRIPT, "own.lua:9: a later mistake");
+    r->causes.entries[3].status = STATUS_FATAL;
+    expect_words(r, &scripted, EXIT_CODE_USAGE, "the run stopped: error in the script",
+                 "own.lua:3: a mistake");
+    /* without another cause, the mistake also explains sessions that did not finish */
+    r->stop_reason = STOP_COMPLETED;
+    r->sessions.finished = 9;
+    r->sessions.dropped = 1;
+    r->causes.entries[1].phase = CAUSE_THREAD;
+    expect_words(r, &scripted, EXIT_CODE_SHORT, "only 9 of 10 sessions finished",
+                 "only 9 of 10 sessions finished, 1 dropped: own.lua:3: a mistake");
+    end_scripted(&run);
+}
+
+TEST(test_words_about_missing_rows)
+{
+    static const char missing[] = "sessions or rows are missing: ";
+    static const struct {
+        struct row_ledger rows;
+        uint64_t stopped, dropped, batches;
+        enum stop_reason stop;
+        const char *words;
+    } cases[] = {
+        {{1000, 999, 1, 0, 0},
+         0,
+         0,
+         0,
+         STOP_COMPLETED,
+         "0 sessions dropped, 1 row rejected, 0 in doubt, 0 not sent"},
+        {{1000, 998, 0, 2, 0},
+         1,
+         0,
+         0,
+         STOP_COMPLETED,
+         "0 sessions dropped, 1 stopped, 0 rows rejected, 2 in doubt, 0 not sent"},
+        {{1000, 999, 0, 0, 1},
+         0,
+         1,
+         0,
+         STOP_DURATION,
+         "1 session dropped, 0 rows rejected, 0 in doubt, 1 not sent"},
+        {{1000, 999, 0, 0, 1},
+         0,
+         2,
+         5,
+         STOP_DURATION,
+         "2 sessions dropped, 0 rows rejected, 0 in doubt, 1 not sent"},
+        {{1000, 998, 2, 0, 0},
+         0,
+         0,
+         0,
+         STOP_DURATION,
+         "0 sessions dropped, 2 rows rejected, 0 in doubt"},
+        {{1000, 998, 2, 0, 0},
+         0,
+         0,
+         0,
+         STOP_CONTROL,
+         "0 sessions dropped, 2 rows rejected, 0 in doubt"},
+        {{1000, 998, 2, 0, 0},
+         0,
+         0,
+         1,
+         STOP_CONTROL,
+         "0 sessions dropped, 2 rows rejected, 0 in doubt, 1 batch not sent"},
+        {{1000, 998, 2, 0, 0},
+         0,
+         0,
+         2,
+         STOP_COMPLETED,
+         "0 sessions dropped, 2 rows rejected, 0 in doubt, 2 batches not sent"},
+    };
+    struct result *r = make_good();
+    EACH_CASE (i, cases, "case %zu", i) {
+        set_good(r);
+        r->rows = cases[i].rows;
+        r->sessions.stopped = cases[i].stopped;
+        r->sessions.dropped = cases[i].dropped;
+        r->sessions.finished -= cases[i].stopped + cases[i].dropped;
+        r->batches.not_sent = cases[i].batches;
+        r->stop_reason = cases[i].stop;
+        result_judge(r, &local);
+        assert_memory_equal(r->exit_reason, missing, sizeof missing - 1);
+        assert_string_equal(r->exit_reason + sizeof missing - 1, cases[i].words);
+        assert_int_equal(r->exit_code, EXIT_CODE_SHORT);
+    }
+    set_good(r);
+    r->rows = (struct row_ledger){.planned = 1000, .rejected = 1000};
+    expect_words(r, &local, EXIT_CODE_SHORT, "0 of 1,000 rows were acknowledged",
+                 "sessions or rows are missing: 0 sessions dropped, 1,000 rows rejected, 0 in "
+                 "doubt, 0 not sent");
+    add_cause(r, CAUSE_CONNECT, "another phase");
+    add_cause(r, CAUSE_APPEND, "not fatal");
+    add_cause(r, CAUSE_APPEND, "out of memory");
+    add_cause(r, CAUSE_APPEND, "no privilege");
+    r->causes.entries[0].status = r->causes.entries[2].status = r->causes.entries[3].status =
+        STATUS_FATAL;
+    r->causes.entries[2].error.kind = ERROR_MEMORY; /* a fault of append, not of the server */
+    expect_words(r, &local, EXIT_CODE_SHORT, "0 of 1,000 rows were acknowledged",
+                 "sessions or rows are missing: 0 sessions dropped, 1,000 rows rejected, 0 in "
+                 "doubt, 0 not sent: not fatal");
+    r->causes.entries[2].error.kind = ERROR_SERVER;
+    expect_words(r, &local, EXIT_CODE_SERVER, "0 of 1,000 rows were acknowledged",
+                 "the server refused every append: out of memory");
+    r->rows.acknowledged = 1;
+    r->rows.rejected = 999;
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "sessions or rows are missing");
+    set_good(r);
+    r->rows = (struct row_ledger){0};
+    r->verification.state = VERIFICATION_NONE;
+    expect_words(r, &local, EXIT_CODE_SHORT, "no row was acknowledged", NULL);
+    r->sessions.requested = r->sessions.connected = r->sessions.finished = 0;
+    expect_words(r, &local, EXIT_CODE_SHORT, "every session finished, every row was acknowledged",
+                 "no row was acknowledged");
+    free(r);
+}
+
+TEST(test_words_about_doubtful_rows)
+{
+    struct result *r = make_good();
+    uint64_t *counters = r->totals.counters;
+    counters[RECORDER_RECONNECTS] = 1;
+    expect_doubt(r, &local,
+                 "1 connection was lost and re-established; 1,000 of 1,000 rows were acknowledged");
+    counters[RECORDER_RECONNECTS] = 0;
+    counters[RECORDER_REFUSALS] = 1;
+    expect_doubt(r, &local,
+                 "the server was read-only and refused 1 batch; 1,000 of 1,000 rows were "
+                 "acknowledged");
+    counters[RECORDER_REFUSALS] = 2;
+    expect_doubt(r, &local,
+                 "the server was read-only and refused 2 batches; 1,000 of 1,000 rows were "
+                 "acknowledged");
+    counters[RECORDER_REFUSALS] = 0;
+    r->verification.rejected_arrived = 1;
+    expect_doubt(r, &local, "1 rejected row is in the table");
+    r->verification.rejected_arrived = 2;
+    expect_doubt(r, &local, "2 rejected rows are in the table");
+    r->verification.rejected_arrived = 0;
+    r->verification.surplus = 1;
+    expect_doubt(
+        r, &local,
+        "the table has 1 more row than this run can have written: another writer was active");
+    counters[RECORDER_BUSY_RETRIES] = 1;
+    expect_doubt(r, &local,
+                 "the table has 1 more row than were acknowledged: either rows of the 1 batch "
+                 "that append sent again, because the database was busy, are stored twice, or "
+                 "another writer was active");
+    r->verification.surplus = counters[RECORDER_BUSY_RETRIES] = 2;
+    expect_doubt(r, &local,
+                 "the table has 2 more rows than were acknowledged: either rows of the 2 batches "
+                 "that append sent again, because the database was busy, are stored twice, or "
+                 "another writer was active");
+    r->verification.surplus = counters[RECORDER_BUSY_RETRIES] = 0;
+    r->row_verification.state = VERIFICATION_DONE;
+    r->row_verification.read = 1000;
+    r->verification.rejected_arrived = 1; /* rows that were read back say more */
+    expect_words(r, &local, EXIT_CODE_OK, ALL_ROWS, "");
+    r->row_verification.duplicates = 1;
+    expect_doubt(r, &local, "1 row is in the table more than once");
+    r->row_verification.duplicates = 0;
+    r->row_verification.foreign = 1;
+    expect_doubt(r, &local, "1 row carries this run's tag, but this run did not send it");
+    r->row_verification.foreign = 2;
+    expect_doubt(r, &local, "2 rows carry this run's tag, but this run did not send them");
+    r->row_verification.foreign = 0;
+    r->row_verification.rejected_present = 1;
+    expect_doubt(r, &local, "1 rejected row is in the table");
+    r->row_verification = (struct row_verification){.state = VERIFICATION_FAILED, .reason = "no"};
+    expect_words(r, &local, EXIT_CODE_SHORT, "the rows were not read back: no", NULL);
+    struct judge_context context = local;
+    context.was_interrupted = true;
+    expect_words(r, &context, EXIT_CODE_INTERRUPTED, "the rows were not read back: no",
+                 "interrupted while the rows were being read back");
+    free(r);
+}
+
+TEST(test_words_about_reads)
+{
+    struct result *r = make_good();
+    uint64_t *counters = r->totals.counters;
+    counters[RECORDER_FRESH_BEHIND] = counters[RECORDER_FRESH_BACKWARD] = 1;
+    expect_doubt(r, &local,
+                 "reads did not show acknowledged rows: 1 count missed rows, 1 went backwards");
+    counters[RECORDER_FRESH_BACKWARD] = 0;
+    expect_doubt(r, &local,
+                 "reads did not show acknowledged rows: 1 count missed rows, 0 went backwards");
+    counters[RECORDER_FRESH_BEHIND] = 0;
+    counters[RECORDER_READS_FAILED] = 1;
+    expect_words(r, &local, EXIT_CODE_SHORT, "1 read failed", NULL);
+    add_cause(r, CAUSE_READ, "no");
+    expect_words(r, &local, EXIT_CODE_SHORT, "1 read failed", "1 read failed: no");
+    free(r);
+}
+
+TEST(test_bounds_of_rates)
+{
+    struct scripted_run run;
+    struct result *r = make_good();
+    struct judge_context rated = {.is_local = true, .rate_rows_per_s = 1000};
+    r->append_ns = INT64_C(1000000000);
+    result_judge(r, &rated);
+    assert_true(r->rate_achieved_percent == 100);
+    r->append_ns--; /* too short to be judged */
+    result_judge(r, &rated);
+    assert_true(r->rate_achieved_percent == -1);
+    rated.arrivals_per_s = 100;
+    r->last_due_ns = r->append_ns * 2;
+    result_judge(r, &rated);
+    assert_true(r->rate_achieved_percent == -1);
+    r->append_ns++;
+    result_judge(r, &rated);
+    assert_true(r->rate_achieved_percent == 100); /* at most */
+    rated = (struct judge_context){.is_local = true, .rate_rows_per_s = 1};
+    r->append_ns = INT64_C(10000000000);
+    result_judge(r, &rated);
+    assert_true(r->rate_achieved_percent == 10000);
+    r->rows.acknowledged = r->rows.planned = 95;
+    rated.rate_rows_per_s = 10; /* 95 %: enough */
+    expect_words(r, &rated, EXIT_CODE_OK, ALL_ROWS, "");
+    r->rows.acknowledged = r->rows.planned = 0;
+    r->sessions = (struct session_ledger){0};
+    result_judge(r, &rated);
+    assert_string_equal(r->verdict_reason, "only 0 % of the requested rate was reached");
+
+    make_scripted(&run);
+    rated = (struct judge_context){.has_script = true, .rate_rows_per_s = 200};
+    run.result->measured_ns = INT64_C(1000000000);
+    take_from_committed(&run, 10, COUNT_ROLLED_BACK); /* these also count */
+    expect_doubt(run.result, &rated, "only 50 % of the requested rate was reached");
+    rated.has_group_rates = true;
+    rated.rated_done = 60;
+    expect_doubt(run.result, &rated, "only 30 % of the requested rate was reached");
+    run.result->measured_ns--;
+    result_judge(run.result, &rated);
+    assert_true(run.result->rate_achieved_percent == -1);
+    end_scripted(&run);
+    free(r);
+}
+
+TEST(test_words_of_a_condition)
+{
+    struct result *r = make_good();
+    r->stop_reason = STOP_CONDITION;
+    snprintf(r->stop_condition, sizeof r->stop_condition, "errors>5: 7");
+    expect_words(r, &local, EXIT_CODE_EXPECTATION, "stopped by --stop-when: errors>5: 7", NULL);
+    r->resources.mean_cpu = (struct cpu_shares){95, 4, 91};
+    expect_words(r, &local, EXIT_CODE_INVALID,
+                 "client-bound: append used 91 % of the CPUs, the server only 4 %",
+                 "INVALID: client-bound: append used 91 % of the CPUs, the server only 4 %; "
+                 "stopped by --stop-when: errors>5: 7");
+    free(r);
+}
+
+static void expect_search(struct made *made, enum exit_code code, const char *words)
+{
+    search_judge(&made->search, &made->result, true, false);
+    assert_string_equal(made->result.verdict_reason, words);
+    assert_string_equal(made->result.exit_reason, code == EXIT_CODE_OK ? "" : words);
+    assert_int_equal(made->result.exit_code, code);
+}
+
+TEST(test_words_of_a_search)
+{
+    struct rank_result ranks[2] = {{.machine = "a", .is_known = true}, {.machine = "b"}};
+    struct made *made = make();
+    made->search.held = 1;
+    made->search.failed = 2;
+    expect_search(made, EXIT_CODE_OK, "1 session was held; 2 were not");
+    made->search.end = SEARCH_TIME;
+    expect_search(made, EXIT_CODE_OK,
+                  "1 session was held; 2 were not; the numbers in between were not tried");
+    made->search.failed = 0;
+    expect_search(made, EXIT_CODE_OK,
+                  "1 session was held, and no level failed: more may be possible");
+    made->search.end = SEARCH_GONE;
+    expect_search(made, EXIT_CODE_SERVER, "1 session was held, then the server was gone");
+    made->search.end = SEARCH_STUCK;
+    expect_search(made, EXIT_CODE_SHORT,
+                  "1 session was held, then some sessions did not disconnect");
+    made->search.end = SEARCH_INTERRUPTED;
+    expect_search(made, EXIT_CODE_INTERRUPTED, "interrupted: at least 1 session was held");
+    made->search.end = SEARCH_TIME;
+    search_judge(&made->search, &made->result, true, true);
+    assert_string_equal(made->result.exit_reason, "interrupted: at least 1 session was held");
+    made->search.end = SEARCH_SCRIPT;
+    expect_search(made, EXIT_CODE_USAGE, "the script has an error");
+    made->search.end = SEARCH_RANK_LOST;
+    made->result.ranks = ranks;
+    made->result.rank_count = 2;
+    expect_search(made, EXIT_CODE_SHORT,
+                  "rank 1 on machine b was lost; 1 session was held before that");
+    made->result.rank_count = 1;
+    made->result.verification.lost = made->result.verification.lost_at_most = 1;
+    expect_search(made, EXIT_CODE_SHORT, "1 acknowledged row is lost");
+    made->result.verification = (struct verification){.state = VERIFICATION_DONE};
+    made->result.resources.suspended_ns = 1500000000;
+    expect_search(made, EXIT_CODE_INVALID,
+                  "append itself stood still for 1.5 s: the process was stopped, or the machine "
+                  "slept or was paused");
+    made->result.resources.suspended_ns = 0;
+    made->search.held = 0;
+    made->search.end = SEARCH_TIME;
+    expect_search(made, EXIT_CODE_SHORT, "the search ended (time) before any level was held");
+    made->search.end = SEARCH_MEMORY;
+    expect_search(made, EXIT_CODE_CLIENT_LIMIT,
+                  "the search ended (memory) before any level was held");
+    made->search.failed = 1;
+    expect_search(made, EXIT_CODE_SERVER, "not even 1 session was held: no session could append");
+    struct causes *causes = calloc(1, sizeof *causes);
+    assert_non_null(causes);
+    causes->count = 1;
+    causes->entries[0] = (struct cause){.phase = CAUSE_CONNECT, .count = 1};
+    error_set(&causes->entries[0].error, ERROR_SERVER, 0, NULL, "too many clients");
+    made->levels[0].causes = causes;
+    made->search.failed = 2;
+    expect_search(made, EXIT_CODE_SERVER, "not even 2 sessions were held: too many clients");
+    free(causes);
+    made = make();
+    made->result.verification.state = VERIFICATION_FAILED;
+    snprintf(made->result.verification.reason, sizeof made->result.verification.reason, "no");
+    expect_search(made, EXIT_CODE_SHORT, "the rows were not counted after the search: no");
+    made->result.verification.state = VERIFICATION_NONE;
+    expect_search(made, EXIT_CODE_OK, "297 sessions were held; 298 were not");
+    made->result.verification.is_shrunk = true;
+    made->result.verification.lost_at_most = 1; /* says less than the rows of another client */
+    expect_search(made, EXIT_CODE_SHORT,
+                  "the table has fewer rows than before the search: another client deleted rows");
+}
+
+TEST(test_words_about_levels_next_to_other_programs)
+{
+    struct level levels[4] = {
+        {.outcome = LEVEL_HELD, .cpu = {100, 30, 5}},
+        {.outcome = LEVEL_HELD, .cpu = {100, 30, 5}},
+        {.outcome = LEVEL_HELD, .cpu = {100, 90, 5}},
+        {.outcome = LEVEL_FAILED, .cpu = {100, 30, 5}},
+    };
+    struct made *made = make();
+    made->search.levels = levels;
+    made->search.count = 4;
+    made->search.failure = 3;
+    expect_search(made, EXIT_CODE_OK,
+                  "297 sessions were held, but other programs used most of this machine's CPUs at "
+                  "2 of 3 levels: rows/s and the knee do not describe the server");
+    assert_int_equal(made->result.verdict, VERDICT_DEGRADED);
+    search_judge(&made->search, &made->result, false, false); /* all used by others or append */
+    assert_non_null(strstr(made->result.verdict_reason, "at 3 of 3 levels"));
 }

@@ -100,6 +100,91 @@ TEST_BETWEEN(calls_that_wait_for_a_cpu, set_up, tear_down)
     expect_share(OPERATION_APPEND, WAIT_CLIENT, 0);
 }
 
+/* The texts of what append itself names, and the order of the shares: the largest first and, among
+ * equals, in the order of the classes. */
+TEST_BETWEEN(words_of_shares, set_up, tear_down)
+{
+    static const struct wait_seen seen[] = {
+        {.server_session = 100, .is_ready = true},
+        {.server_session = 101, .is_at_work = true, .event = "WALSync"},
+        {.server_session = 102, .is_at_work = true, .type = "T", .event = "E"},
+        {.server_session = 103},
+    };
+    static const size_t all[] = {OPERATION_APPEND, OPERATION_APPEND, OPERATION_APPEND,
+                                 OPERATION_READ};
+    static const struct {
+        size_t operation;
+        enum wait_class class;
+        bool is_first;
+        const char *events;
+    } expected[] = {
+        {OPERATION_APPEND, WAIT_CPU, true, "waiting for a CPU 33 %"},
+        {OPERATION_APPEND, WAIT_LOG, false, "WALSync 33 %"},
+        {OPERATION_APPEND, WAIT_OTHER, false, "T:E 33 %"},
+        {OPERATION_READ, WAIT_CLIENT, true, "call on its way 100 %"},
+    };
+    struct wait_share share;
+    add_poll(all, all, seen, COUNT_OF(seen));
+    size_t at = 0;
+    EACH_CASE (i, expected, "%s", expected[i].events) {
+        assert_true(waits_next_share(waits, &at, &share));
+        assert_int_equal(share.operation, expected[i].operation);
+        assert_int_equal(share.class, expected[i].class);
+        assert_int_equal(share.is_first, expected[i].is_first);
+        assert_string_equal(share.events, expected[i].events);
+        assert_string_equal(share.largest, expected[i].events);
+    }
+    assert_false(waits_next_share(waits, &at, &share));
+    assert_true(waits_largest(waits, &share));
+    assert_int_equal(share.class, WAIT_CPU);
+    assert_true(fabs(waits_type_share(waits, OPERATION_APPEND, WAIT_OTHER, "T") - 1.0 / 3) < 1e-9);
+    assert_true(waits_type_share(waits, OPERATION_APPEND, WAIT_OTHER, "U") == 0);
+    assert_true(waits_type_share(waits, OPERATION_CONNECT, WAIT_OTHER, "") == 0);
+    waits_reset(waits);
+    add_poll(all, all, seen, 1); /* now the server shows only one session */
+    assert_true(waits_share(waits, OPERATION_APPEND, WAIT_OTHER, &share));
+    assert_string_equal(share.events, "session not seen 67 %");
+    assert_string_equal(share.largest, "session not seen 67 %");
+}
+
+/* What the report says about each class. */
+TEST(words_of_classes)
+{
+    static const struct wait_class_text expected[WAIT_CLASSES] = {
+        [WAIT_CPU] =
+            {"CPU*", "work of the server, or waiting for one of its CPUs",
+             "more or faster CPUs help, or less work for a row (fewer indexes and triggers)"},
+        [WAIT_LOG] = {"log write", "the log that makes commits durable",
+                      "a faster log device helps, and more rows in a commit; more sessions do not"},
+        [WAIT_EXTENSION] = {"file extension",
+                            "extending the table's file, which one session does at a time",
+                            "fewer sessions help, or several tables or partitions"},
+        [WAIT_LOCK] = {"row or table lock", "locks that other sessions had",
+                       "shorter transactions help; more sessions do not"},
+        [WAIT_BUFFER] = {"buffer", "pages in memory that other sessions used",
+                         "fewer sessions on the same pages help: partitions, or fewer indexes"},
+        [WAIT_LOCK_MANAGER] = {"lock manager", "the server's list of locks",
+                               "fewer tables, partitions and indexes in a transaction help"},
+        [WAIT_DATA_IO] = {"data files", "reads and writes of data files",
+                          "more memory for the server's cache helps, or a faster data disk"},
+        [WAIT_COMMIT] = {"commit bookkeeping", "bookkeeping of transactions",
+                         "fewer and larger transactions help"},
+        [WAIT_REPLICATION] =
+            {"replication", "other servers that had to confirm",
+             "a faster network to them helps, or commits that do not wait for them"},
+        [WAIT_CLIENT] =
+            {"client or network", "the client or the network",
+             "the server waited for append: a faster client or network helps, or larger "
+             "batches"},
+        [WAIT_OTHER] = {"other", "other waits", "waits.csv has their names"},
+    };
+    EACH_CASE (i, expected, "%s", expected[i].name) {
+        assert_string_equal(wait_class_texts[i].name, expected[i].name);
+        assert_string_equal(wait_class_texts[i].noun, expected[i].noun);
+        assert_string_equal(wait_class_texts[i].advice, expected[i].advice);
+    }
+}
+
 /* A call that ends during a poll counts one half, and so does the call that follows it. */
 TEST_BETWEEN(calls_that_end_during_a_poll, set_up, tear_down)
 {
