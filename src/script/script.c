@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,15 +33,13 @@ static char *read_source(const char *path, size_t *length, struct error *error)
         error_set(error, ERROR_USAGE, 0, NULL, "script '%s' is larger than %s, the limit", path,
                   UNITS_BYTES(SOURCE_BYTES_MAX));
     } else {
-        text = calloc(1, (size_t)about.st_size + 1);
-        ssize_t got = 1;
-        for (*length = 0;
-             text != NULL && got > 0 && *length<(size_t)about.st_size; *length += got> 0
-                 ? (size_t)got
-                 : 0) {
-            got = read(fd, text + *length, (size_t)about.st_size - *length);
+        const size_t size = (size_t)about.st_size;
+        text = calloc(1, size + 1);
+        ssize_t got = text == NULL ? -1 : 1;
+        for (*length = 0; got > 0 && *length < size; *length += (size_t)MAX(got, 0)) {
+            got = read(fd, text + *length, size - *length);
         }
-        if (text == NULL || got < 0) {
+        if (got < 0) {
             error_set(error, ERROR_USAGE, errno, NULL, "script '%s': %s", path, strerror(errno));
             free(text);
             text = NULL;

@@ -1,17 +1,12 @@
 """Faulty and hostile scripts: a clear line, the right exit code, and no files."""
 
-import pathlib
-import re
 import signal
-import time
 import sqlite3
 import subprocess
 
 import harness
 import workload_faults
-
-TABLE = 'dataset("t", 100, {{"id", "int32", row(), key = true}})\n'
-GET = 'local get = statement("get", "SELECT id FROM t WHERE id = ?", {"int32"})\n'
+from workload_faults import GET, TABLE
 
 
 class Wrong(workload_faults.Case):
@@ -57,16 +52,6 @@ class Wrong(workload_faults.Case):
                 self.check_refused(text, pattern)
 
     # some 4 x 10^15 steps in a C function, which does not notice the end of the run
-    ENDLESS_PATTERN = 'local a = ("a"):rep(40) a:find(("a*"):rep(20) .. "b")'
-
-    def test_a_top_level_that_does_not_end(self):
-        """A script's top level has ten seconds of CPU time."""
-        for body in (self.ENDLESS_PATTERN, "while true do end"):
-            with self.subTest(body):
-                script = self.script(body + '\ntransaction("x", function() end)\n')
-                ended = self.append("help", script, code=2, timeout_s=2 * harness.GUARD_S)
-                self.assertRegex(ended.reason, r"script\.lua:1: this ran for 10 s without finishing")
-
     def test_what_is_no_text(self):
         script = self.folder / "code.lua"
         script.write_bytes(b"\x1bLua\x54\0\x19\x93\r\n\x1a\n" + bytes(100))
@@ -186,32 +171,6 @@ class Wrong(workload_faults.Case):
         counts = {entry["name"]: entry for entry in run.json["operations"]}
         self.assertEqual((counts["put"]["answered"], counts["get"]["refused"], counts["get"]["unanswered"]), (5, 5, 0))
 
-    def test_an_endless_loop_ends_with_the_run(self):
-        for body in ("while true do end", "while true do pcall(get.run, get, 1) end",
-                     "while true do pcall(error) end", 'while true do ("x"):rep(1000) end',
-                     'for i = 1, 1e9 do local s = ("x"):rep(1e6) end',
-                     "local t = {1} while true do pcall(table.move, t, 1, 100000, 2) end"):
-            with self.subTest(body):
-                script = self.script(TABLE + GET + f'transaction("x", function() {body} end)\n')
-                start = time.monotonic()
-                _, run = self.run_script(2, self.url(), script, "--duration", "1s", code=None)
-                self.assertLess(time.monotonic() - start, 20 * harness.SLOW)
-                self.assertEqual(run.json["transactions"]["committed"], 0)
-
-    def test_ctrl_c_at_a_pattern_before_the_run(self):
-        script = self.script(TABLE + GET + f"on_session(function() {self.ENDLESS_PATTERN} end)\n"
-                             'transaction("x", function() get:run(1) end)\n')
-        out = self.out()
-        process = self.start(2, self.url(), "--workload", script, "--duration", "1s", "--out", out)
-        stat = pathlib.Path(f"/proc/{process.pid}/stat")
-        harness.wait_until(lambda: int(stat.read_text().split()[13]) > 50, "the pattern")
-        process.send_signal(signal.SIGINT)
-        self.end(process, 130)
-        run = self.check_run(out, 130)
-        self.assertEqual(run.sessions["not_started"], 2)
-        self.assertTrue(any(re.search(r"script\.lua:\d+: this code was still running", cause["text"])
-                            for cause in run.causes), run.causes)
-
     def test_ctrl_c_before_the_sessions_are_ready(self):
         """Sessions that were still in on_session have not started; the server refused none of them."""
         script = self.script(TABLE + GET + "on_session(function() get:run(1) think(600) end)\n"
@@ -225,49 +184,6 @@ class Wrong(workload_faults.Case):
         self.assertEqual((run.sessions["not_started"], run.sessions["refused"]), (2, 0))
         self.assertEqual(run.causes, [])
 
-    def test_the_line_that_does_not_return(self):
-        for body in ("while true do pcall(function() while true do end end) end", "while true do end",
-                     self.ENDLESS_PATTERN, 'local s = ("a"):rep(3e6) while true do utf8.len(s) end',
-                     'local s = ("a"):rep(3e6) while true do utf8.offset(s, 3e6) end'):
-            with self.subTest(body):
-                script = self.script(TABLE + GET + 'local n = 0\ntransaction("x", function()\n'
-                                     "n = n + 1 get:run(1)\nif n > 5 and session.id == 1 then\n"
-                                     + body + "\nend\nend)\n")
-                ended, run = self.run_script(2, self.url(), script, "--duration", "1s", code=1)
-                ledger = run.json["transactions"]
-                self.assertGreaterEqual(ledger["committed"], 5)
-                self.assertEqual((ledger["failed"], run.sessions["dropped"]), (1, 1), ended)
-                self.assertRegex(ended.reason, r"1 of [\d,]+ transactions? failed: .*script\.lua:7: "
-                                 "this code was still running after the run had ended")
-
-    def test_rows_that_never_come(self):
-        """A function of derive() never returns, while earlier rows of its append are in flight."""
-        for body in ("while true do end", "while true do pcall(function() while true do end end) end",
-                     self.ENDLESS_PATTERN):
-            for stop in ("1s", None):
-                with self.subTest(body=body, stop=stop):
-                    script = self.script(
-                        "local n = 0\nlocal log = dataset('log', 0, {{'a', 'int32', derive(row(), function(i)\n"
-                        "n = n + 1\nif session.id == 1 and n > 650 then\n" + body + "\nend\nreturn 1 end)}})\n"
-                        "transaction('x', function() log:append(200) think(0.01) end, {autocommit = true})\n")
-                    out = self.out()
-                    process = self.start(2, self.url(), "--workload", script, "--duration",
-                                         stop or "10m", "--recreate", "--log-transactions", "--out", out)
-                    if stop is None:
-                        stat = pathlib.Path(f"/proc/{process.pid}/stat")
-                        harness.wait_until((out / "samples.csv").exists, "the run")
-                        harness.wait_until(lambda: int(stat.read_text().split()[13]) > 100, "the loop")
-                        process.send_signal(signal.SIGINT)
-                    ended = self.end(process, 1 if stop else 130)
-                    run = self.check_run(out, ended.code)
-                    self.assertEqual(run.sessions["dropped"], 1)
-                    self.assertEqual(run.json["transactions"]["failed"], 1)
-                    self.assertGreaterEqual(run.rows["acknowledged"], 600)
-                    log, = run.json["datasets"]
-                    self.assertEqual((log["rows_after"], log["lost"]), (run.rows["acknowledged"], 0), log)
-                    self.assertTrue(any("script.lua:5: this code was still running" in cause["text"]
-                                        for cause in run.causes), run.causes)
-
     def test_a_pattern_that_would_never_be_done(self):
         self.check_stopped('local a = ("a"):rep(200000) a:find((".-"):rep(6) .. "b")',
                            "a pattern of 13 bytes with 6 repetitions may never finish")
@@ -275,28 +191,6 @@ class Wrong(workload_faults.Case):
     def test_no_memory_is_not_caught(self):
         self.check_stopped("while true do pcall(function() local t = {}"
                            " while true do t[#t + 1] = {} end end) end", "needs more than the 8 MiB")
-
-    def test_ctrl_c_at_the_top_level(self):
-        for text in ("while true do end", "while true do pcall(function() while true do end end) end",
-                     self.ENDLESS_PATTERN, 'local s = ("a"):rep(3e6) while true do utf8.len(s) end'):
-            with self.subTest(text):
-                script = self.script(text + '\ntransaction("x", function() end)\n')
-                process = self.start(1, self.url(), "--workload", script, "--duration", "1s")
-                stat = pathlib.Path(f"/proc/{process.pid}/stat")
-                harness.wait_until(lambda: int(stat.read_text().split()[13]) > 20, "the loop")
-                process.send_signal(signal.SIGINT)
-                ended = self.end(process, 130)
-                self.assertRegex(ended.reason, r"interrupted while loading the script, at \S*script\.lua:1$")
-                self.assertEqual(len(ended.err.splitlines()), 1, ended)
-
-    def test_ctrl_c_ends_an_endless_loop(self):
-        script = self.script(TABLE + GET + 'transaction("x", function() while true do end end)\n')
-        out = self.out()
-        process = self.start(2, self.url(), "--workload", script, "--duration", "10m", "--out", out)
-        self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) == 2, "the loops")
-        process.send_signal(signal.SIGINT)
-        self.end(process, 130)
-        self.check_run(out, 130)
 
 
 if __name__ == "__main__":

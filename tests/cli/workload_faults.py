@@ -5,6 +5,12 @@ import signal
 
 import harness
 
+TABLE = 'dataset("t", 100, {{"id", "int32", row(), key = true}})\n'
+GET = 'local get = statement("get", "SELECT id FROM t WHERE id = ?", {"int32"})\n'
+
+# A search that does not end.
+ENDLESS_PATTERN = 'local a = ("a"):rep(40) a:find(("a*"):rep(20) .. "b")'
+
 # Two rows that sessions update in opposite orders, and the key of each try: a counter gives a
 # transaction the same number when it is retried.
 CROSS = """

@@ -46,30 +46,34 @@ RANDOM_TESTS = {
     "limits/evidence": "cli.limits cli.check cli.http_hosts cli.hosts cli.disk",
     "limits/limits": "unit.cgroup cli.limits cli.check cli.http_hosts cli.hosts cli.goldens",
     "load/arrivals": "cli.stages",
-    "load/calls": "unit.shapes unit.fleet cli.surface cli.check cli.workloads unit.ladder",
+    "load/calls": "unit.transactions unit.shapes unit.fleet cli.surface cli.check cli.workloads unit.ladder",
     "load/control": "cli.control cli.limits",
-    "load/datasets": "cli.dry_run cli.options cli.tpcb cli.invariants cli.goldens cli.workloads cli.prepare cli.help",
+    "load/datasets": "cli.tpcb cli.workload_values cli.dry_run cli.options cli.prepare cli.invariants cli.goldens "
+                     "cli.workloads cli.help",
     "load/dry_run": "cli.dry_run cli.workload_metrics cli.help",
     "load/epoch": "unit.shapes unit.fleet cli.control",
     "load/fleet": "unit.shapes unit.fleet cli.goldens cli.shapes cli.limits cli.groups cli.workloads",
     "load/gate": "unit.shapes unit.fleet cli.limits cli.shapes cli.surface cli.goldens cli.control cli.interrupt",
     "load/generator": "unit.shapes cli.sqlite cli.limits cli.surface cli.goldens cli.null",
-    "load/line": "unit.shapes unit.fleet cli.invariants unit.ladder cli.workload_faults",
-    "load/loader": "cli.dry_run cli.options cli.tpcb cli.goldens cli.workload_faults cli.prepare cli.help",
-    "load/search": "unit.ladder cli.limits cli.surface cli.find_max",
-    "load/server": "cli.limits cli.io_trace cli.hosts cli.goldens",
-    "load/session": "unit.shapes unit.fleet cli.shapes cli.surface cli.expect cli.stages cli.goldens cli.control "
-                    "cli.transaction_log",
-    "load/setup": "cli.check cli.limits cli.options cli.sqlite cli.tpcb cli.goldens cli.hosts cli.sqlite_verify_rows "
-                  "cli.sqlite_waits cli.prepare",
-    "load/storage": "cli.check cli.http_hosts cli.goldens cli.hosts",
-    "load/table_mark": "unit.datasets cli.dry_run cli.check cli.tpcb cli.hosts cli.workloads cli.prepare",
-    "load/task": "cli.check cli.sqlite cli.invariants cli.dry_run cli.http_hosts cli.hosts cli.interrupt",
+    "load/line": "unit.shapes unit.fleet cli.invariants cli.workload_faults unit.ladder",
+    "load/loader": "unit.datasets cli.workload_values cli.tpcb cli.tpcc cli.dry_run cli.prepare cli.goldens cli.options "
+                   "cli.workload_faults cli.help",
+    "load/search": "cli.workload_metrics cli.limits cli.surface unit.ladder",
+    "load/server": "unit.setup cli.limits cli.io_trace cli.hosts cli.goldens",
+    "load/session": "unit.shapes unit.fleet unit.transactions cli.shapes cli.groups cli.stages cli.transaction_log "
+                    "cli.http_hosts cli.surface cli.goldens cli.expect cli.control cli.workload_stuck",
+    "load/setup": "cli.workload_values cli.check cli.tpcb cli.options cli.http_hosts cli.goldens cli.prepare "
+                  "cli.sqlite cli.hosts cli.sqlite_waits cli.sqlite_verify_rows",
+    "load/storage": "unit.setup cli.check cli.http_hosts cli.hosts cli.goldens",
+    "load/table_mark": "unit.datasets unit.setup cli.dry_run cli.check cli.tpcb cli.hosts cli.workloads cli.prepare",
+    "load/task": "unit.setup cli.check cli.dry_run cli.invariants cli.http_hosts cli.http_faults cli.hosts "
+                 "cli.interrupt cli.sqlite",
     "load/threads": "unit.shapes cli.limits cli.goldens cli.surface unit.ladder",
-    "load/transactions": "cli.workload_values cli.workload_metrics cli.workloads cli.goldens cli.workload_reports "
-                         "cli.transaction_log cli.workload_faults",
-    "load/verify": "cli.sqlite_verify_rows cli.invariants cli.check cli.surface cli.tpcb cli.goldens cli.hosts",
-    "load/waits": "cli.sqlite_waits cli.check",
+    "load/transactions": "cli.workload_values cli.workload_metrics cli.workload_docs cli.transaction_log "
+                         "cli.workload_faults cli.workloads cli.goldens cli.workload_stuck",
+    "load/verify": "unit.setup cli.tpcb cli.workload_values cli.invariants cli.check cli.sqlite_verify_rows cli.surface "
+                   "cli.hosts cli.goldens",
+    "load/waits": "unit.wait_watch cli.sqlite_waits cli.check",
     "measure/io": "cli.check cli.limits cli.disk cli.hosts unit.sampler",
     "measure/ledger": "unit.verdict unit.shapes unit.fleet cli.sqlite_verify_rows cli.surface cli.groups cli.goldens",
     "measure/levels": "unit.ladder cli.surface cli.limits cli.workload_metrics cli.find_max",
@@ -84,14 +88,16 @@ RANDOM_TESTS = {
     "measure/transaction_log": "cli.surface cli.transaction_log",
     "measure/verdict": "unit.fleet cli.limits cli.goldens cli.invariants",
     "measure/waits": "cli.sqlite_waits",
-    "script/declare": "unit.script unit.plan unit.text cli.tpcb cli.workload_metrics cli.help",
+    "script/declare": "unit.script unit.plan unit.text unit.datasets cli.tpcb cli.workload_metrics cli.help",
     "script/draw": "unit.script unit.plan cli.workloads cli.workload_reports",
-    "script/rows": "unit.script cli.dry_run cli.workload_metrics cli.invariants cli.workloads",
-    "script/run": "unit.script cli.dry_run cli.workload_values cli.workload_metrics cli.workloads",
-    "script/sandbox": "unit.script unit.plan cli.dry_run cli.tpcb cli.workload_bad_input",
+    "script/rows": "unit.script unit.transactions cli.dry_run cli.workload_metrics cli.invariants cli.workloads",
+    "script/run": "unit.script unit.transactions cli.dry_run cli.workload_values cli.workload_docs cli.workloads",
+    "script/sandbox": "unit.script unit.plan cli.dry_run cli.tpcb cli.workload_faults cli.workload_endless",
     "script/scalar": "unit.script unit.plan cli.workload_values cli.workloads",
-    "script/script": "unit.script unit.plan unit.text unit.files cli.workload_metrics cli.goldens",
-    "script/state": "unit.script unit.plan cli.dry_run cli.workload_values cli.workloads cli.help",
+    "script/script": "unit.script unit.plan unit.text unit.files cli.workload_metrics cli.workload_faults cli.goldens "
+                     "cli.workload_endless",
+    "script/state": "unit.script unit.plan unit.datasets cli.dry_run cli.workload_values cli.workload_faults cli.prepare "
+                    "cli.workload_endless",
     "script/values": "unit.script unit.plan cli.dry_run cli.tpcb cli.workload_values",
 }
 SURVIVORS_MAX_PERCENT = 5

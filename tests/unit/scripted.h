@@ -72,6 +72,7 @@ static struct {
 } watch;
 static _Atomic uint64_t rows_kept;
 static void (*on_gate)(void *context, int64_t go_ns); /* called in the next runs, or NULL */
+static struct transaction_log *run_log;               /* of the next runs, or NULL */
 
 struct adapter_conn {
     int number;
@@ -281,6 +282,7 @@ static inline struct result *run(const struct plan *plan)
                         .generator = generator,
                         .recorder = recorder,
                         .on_gate = on_gate,
+                        .log = run_log,
                         .start_ns = mono_now_ns()};
     assert_int_equal(fleet_run(&load, result, NULL), STATUS_OK);
     assert_true(session_ledger_balances(&result->sessions));

@@ -11,6 +11,7 @@
 #include "load/table_load.h"
 #include "plan/facts.h"
 #include "script/script.h"
+#include "unit/usage.h"
 
 enum {
     TABLES_MAX = 3
@@ -34,6 +35,10 @@ static struct {
     int64_t chunks[3][2];
     const char *other; /* depends on every table; NULL: no object does */
     unsigned answers;
+    unsigned busy;      /* appends that the server refuses because it is busy */
+    uint64_t short_by;  /* rows of an append that the server does not store */
+    struct there *adds; /* the table of the append under way */
+    uint64_t pending;
     struct buffer log;
 } server;
 
@@ -75,6 +80,8 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
         memcpy(find(name)->comment, text, sizeof text);
     } else if (sscanf(sql, "drop table if exists \"%31[^\"]", name) == 1) {
         find(name)->name[0] = '\0';
+    } else if (strncmp(sql, "delete from", 11) == 0) { /* the second of the chunks that are there */
+        find("t")->rows -= server.chunks[1][1];
     }
     return STATUS_OK;
 }
@@ -138,6 +145,10 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
         answer_text(answer, find(name)->comment);
     } else if (strcmp(statement->sql, "others of ?") == 0 && server.other != NULL) {
         answer_text(answer, server.other);
+    } else if (strncmp(statement->sql, "vacuum", 6) == 0 ||
+               strncmp(statement->sql, "analyze", 7) == 0 ||
+               strncmp(statement->sql, "number", 6) == 0) {
+        buffer_add_format(&server.log, "%s\n", statement->sql);
     } else if (statement->reads_numbers) {
         buffer_add_format(&server.log, "%s\n", statement->sql);
         for (size_t i = 0; i < COUNT_OF(server.chunks) && server.chunks[i][1] > 0; i++) {
@@ -161,7 +172,71 @@ static enum status prepare(struct adapter_conn *conn, const struct statement *st
                : STATUS_OK;
 }
 
+static enum status open_conn(const struct adapter *a, const struct target *target,
+                             struct adapter_conn **conn, struct error *error)
+{
+    static char one;
+    (void)a, (void)target, (void)error;
+    *conn = (struct adapter_conn *)(void *)&one;
+    return server.refused != NULL && strcmp(server.refused, "open") == 0 ? refuse("open", error)
+                                                                         : STATUS_OK;
+}
+
+static void close_conn(struct adapter_conn *conn)
+{
+    (void)conn;
+}
+
+static enum status append_open(struct adapter_conn *conn, const struct table *table,
+                               struct error *error)
+{
+    (void)conn;
+    buffer_add_format(&server.log, "append %s", table->name);
+    for (size_t i = 0; i < table->column_count; i++) {
+        buffer_add_format(&server.log, " %s", table->columns[i].name);
+    }
+    server.adds = find(table->name);
+    server.pending = 0;
+    if (server.busy > 0) {
+        server.busy--;
+        buffer_add_text(&server.log, ": busy\n");
+        error_set(error, ERROR_BUSY, 0, NULL, "busy");
+        return STATUS_REJECTED;
+    }
+    return STATUS_OK;
+}
+
+static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
+                               struct error *error)
+{
+    (void)conn, (void)kept;
+    if (server.pending == 0) {
+        buffer_add_format(&server.log, " from %d", (int)batch->columns[0].values.int64[0]);
+    }
+    server.pending += batch->row_count;
+    return server.refused != NULL && strcmp(server.refused, "rows") == 0 ? refuse("rows", error)
+                                                                         : STATUS_OK;
+}
+
+static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
+{
+    (void)conn;
+    buffer_add_format(&server.log, ": %d rows\n", (int)server.pending);
+    if (server.refused != NULL && strcmp(server.refused, "close") == 0) {
+        *accepted = 0;
+        return refuse("close", error);
+    }
+    *accepted = server.pending - server.short_by;
+    server.adds->rows += (int64_t)*accepted;
+    return STATUS_OK;
+}
+
 static const struct adapter adapter = {.name = "fake",
+                                       .open = open_conn,
+                                       .close = close_conn,
+                                       .append_open = append_open,
+                                       .append_rows = append_rows,
+                                       .append_close = append_close,
                                        .execute = execute,
                                        .describe = describe,
                                        .run = run,
@@ -259,6 +334,9 @@ static const char *make(void)
     enum status status = datasets_examine(&place, &datasets, &error);
     status = status == STATUS_OK ? datasets_make(&place, datasets, &error) : status;
     assert_int_equal(status != STATUS_OK, error_is_set(&error));
+    if (error.kind == ERROR_USAGE && strstr(error.text, "refused: ") == NULL) {
+        assert_usage(&error);
+    }
     if (datasets != NULL) {
         datasets_destroy(datasets);
     }
@@ -415,6 +493,9 @@ TEST(failures_are_undone)
     begin(TWO_TABLES);
     setup.connection.foreign_keys = &one_engine;
     server.engine = "Keeps";
+    assert_string_equal(make(), "");
+    begin(TWO_TABLES);
+    setup.connection.foreign_keys = &one_engine; /* the engine of the tables is unknown */
     assert_string_equal(make(), "");
     forget();
 }
@@ -643,6 +724,284 @@ TEST(announcements)
         buffer_fini(&dropped);
         assert_int_equal(status, STATUS_OK);
         assert_part(text, cases[i].text);
+    }
+    forget();
+}
+
+static void number_from(const char *table_name, const char *column_name, char *sql, size_t size)
+{
+    snprintf(sql, size, "number %s.%s", table_name, column_name);
+}
+
+/* Loads the tables. Writes the statements that follow CREATE TABLE, and what came of the load. */
+static void load_tables(struct buffer *text)
+{
+    struct datasets *datasets = NULL;
+    struct error error = {.kind = ERROR_NONE};
+    struct load_counts counts = {.rows = 0};
+    enum status status = datasets_examine(&place, &datasets, &error);
+    assert_int_equal(status, STATUS_OK);
+    assert_int_equal(datasets_make(&place, datasets, &error), STATUS_OK);
+    buffer_clear(&server.log);
+    assert_int_equal(datasets_begin_load(datasets, &plan, &setup, &error), STATUS_OK);
+    while (datasets_wait(datasets, &counts)) {
+    }
+    status = datasets_end_load(datasets, &error);
+    /* without the script's path, which has the number of this process */
+    for (const char *at = buffer_text(&server.log); *at != '\0';) {
+        const size_t length = strcspn(at, "\n");
+        const char *name = strstr(at, ", append_datasets_");
+        const bool is_in_line = name != NULL && name < at + length;
+        buffer_add(text, at, is_in_line ? (size_t)(name - at) : length);
+        buffer_add_text(text, "\n");
+        at += length + (at[length] == '\n' ? 1 : 0);
+    }
+    buffer_add_format(text, "%d: %d of %d rows, %d loaded; made %d rows, %d indexes", (int)status,
+                      (int)counts.rows, (int)counts.all, (int)counts.loaded, (int)setup.made.rows,
+                      (int)setup.made.indexes);
+    if (status != STATUS_OK) {
+        const char *name = strstr(error.text, path);
+        buffer_add_format(text, "; %.*s%s%s",
+                          name == NULL ? (int)strlen(error.text) : (int)(name - error.text),
+                          error.text, name == NULL ? "" : name + strlen(path),
+                          datasets_is_script_wrong(datasets) ? " (script)" : "");
+    }
+    datasets_destroy(datasets);
+}
+
+TEST(loads)
+{
+    static const struct {
+        const char *name, *script, *dialect, *refused;
+        unsigned busy;
+        uint64_t short_by;
+        int64_t there; /* rows of an interrupted load of t, with `chunks` */
+        int64_t chunks[3][2];
+        bool is_prepare, has_numbers, has_delete;
+        const char *expected;
+    } cases[] = {
+        {.name = "a table",
+         .script = KEYED("5", ""),
+         .expected = "append t id v from 1: 5 rows\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
+        {.name = "a table without rows",
+         .script = KEYED("0", ""),
+         .expected = "0: 0 of 0 rows, 0 loaded; made 0 rows, 0 indexes"},
+        {.name = "statistics in postgresql",
+         .script = KEYED("5", ""),
+         .dialect = "postgresql",
+         .expected = "append t id v from 1: 5 rows\n"
+                     "vacuum analyze \"t\"\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
+        {.name = "statistics in mariadb",
+         .script = KEYED("5", ""),
+         .dialect = "mariadb",
+         .expected = "append t id v from 1: 5 rows\n"
+                     "analyze table \"t\"\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
+        {.name = "statistics in mysql",
+         .script = KEYED("5", ""),
+         .dialect = "mysql",
+         .expected = "append t id v from 1: 5 rows\n"
+                     "analyze table \"t\"\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
+        {.name = "statistics in sqlite",
+         .script = KEYED("5", ""),
+         .dialect = "sqlite",
+         .expected = "append t id v from 1: 5 rows\n"
+                     "analyze \"t\"\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
+        {.name = "no statistics of a table without rows",
+         .script = KEYED("0", ""),
+         .dialect = "sqlite",
+         .expected = "0: 0 of 0 rows, 0 loaded; made 0 rows, 0 indexes"},
+        {.name = "statistics that are refused",
+         .script = KEYED("5", ""),
+         .dialect = "sqlite",
+         .refused = "analyze",
+         .expected = "append t id v from 1: 5 rows\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
+        {.name = "indexes",
+         .script = KEYED("5", "index = {'v', 'id, lower(v)'}"),
+         .expected = "create index \"t_v\" on \"t\" (\"v\")\n"
+                     "create index \"t_id_lower_v_\" on \"t\" (\"id\", lower(v))\n"
+                     "append t id v from 1: 5 rows\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 2 indexes"},
+        {.name = "indexes in sqlite",
+         .script = KEYED("5", "index = {'v'}"),
+         .dialect = "sqlite",
+         .expected = "create index if not exists \"t_v\" on \"t\" (\"v\")\n"
+                     "append t id v from 1: 5 rows\n"
+                     "analyze \"t\"\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 1 indexes"},
+        {.name = "an index that is refused",
+         .script = KEYED("5", "index = {'v'}"),
+         .refused = "create index",
+         .expected = "create index \"t_v\" on \"t\" (\"v\")\n"
+                     "1: 0 of 5 rows, 0 loaded; made 0 rows, 0 indexes; table 't': index on v: "
+                     "refused: create index \"t_v\" on \"t\" (\"v\") (0 of 5 rows are loaded; "
+                     "'append prepare' loads the rest)"},
+        {.name = "two tables",
+         .script = TWO_TABLES,
+         .expected = "append a id from 1: 2 rows\n"
+                     "mark \"a\" 'made by append: loaded\n"
+                     "append b id of from 1: 2 rows\n"
+                     "mark \"b\" 'made by append: loaded\n"
+                     "0: 4 of 4 rows, 4 loaded; made 4 rows, 0 indexes"},
+        {.name = "three chunks",
+         .script = KEYED("20001", ""),
+         .expected = "append t id v from 1: 10000 rows\n"
+                     "append t id v from 10001: 10000 rows\n"
+                     "append t id v from 20001: 1 rows\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 20001 of 20001 rows, 20001 loaded; made 20001 rows, 0 indexes"},
+        {.name = "chunks of whole size",
+         .script = KEYED("20000", ""),
+         .expected = "append t id v from 1: 10000 rows\n"
+                     "append t id v from 10001: 10000 rows\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 20000 of 20000 rows, 20000 loaded; made 20000 rows, 0 indexes"},
+        {.name = "a busy database",
+         .script = KEYED("5", ""),
+         .busy = 2,
+         .expected = "append t id v: busy\n"
+                     "append t id v: busy\n"
+                     "append t id v from 1: 5 rows\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
+        {.name = "numbers of the database",
+         .script = "dataset('t', 3, {{'id', 'int64', key = 'auto'}, {'v', 'int64', row()}})",
+         .has_numbers = true,
+         .expected = "append t v from 1: 3 rows\n"
+                     "number t.id\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 3 of 3 rows, 3 loaded; made 3 rows, 0 indexes"},
+        {.name = "no numbers without rows",
+         .script = "dataset('t', 0, {{'id', 'int64', key = 'auto'}, {'v', 'int64', row()}})",
+         .has_numbers = true,
+         .expected = "0: 0 of 0 rows, 0 loaded; made 0 rows, 0 indexes"},
+        {.name = "rows that are not stored",
+         .script = KEYED("5", ""),
+         .short_by = 1,
+         .expected =
+             "append t id v from 1: 5 rows\n"
+             "1: 0 of 5 rows, 0 loaded; made 0 rows, 0 indexes; table 't': the server stored only "
+             "4 of 5 rows (0 of 5 rows are loaded; 'append prepare' loads the rest)"},
+        {.name = "a refused append",
+         .script = KEYED("5", ""),
+         .refused = "close",
+         .expected = "append t id v from 1: 5 rows\n"
+                     "1: 0 of 5 rows, 0 loaded; made 0 rows, 0 indexes; table 't': refused: close "
+                     "(0 of 5 rows are loaded; 'append prepare' loads the rest)"},
+        {.name = "a refused append of append prepare",
+         .script = KEYED("5", ""),
+         .refused = "rows",
+         .is_prepare = true,
+         .expected = "append t id v from 1\n"
+                     "1: 0 of 5 rows, 0 loaded; made 0 rows, 0 indexes; table 't': refused: rows "
+                     "(0 of 5 rows are loaded; the same command loads the rest)"},
+        {.name = "a refused append without a key",
+         .script = "dataset('t', 3, {{'id', 'int64', uniform(1, 5)}})",
+         .refused = "close",
+         .expected = "append t id from 1: 3 rows\n"
+                     "1: 0 of 3 rows, 0 loaded; made 0 rows, 0 indexes; table 't': refused: close "
+                     "(0 of 3 rows are loaded; 'append prepare' loads the rest)"},
+        {.name = "a refused connection",
+         .script = KEYED("5", ""),
+         .refused = "open",
+         .expected = "2: 0 of 5 rows, 0 loaded; made 0 rows, 0 indexes; refused: open (0 of 5 rows "
+                     "are loaded; 'append prepare' loads the rest)"},
+        {.name = "a refused count",
+         .script = KEYED("5", ""),
+         .refused = "count(*)",
+         .expected =
+             "append t id v from 1: 5 rows\n"
+             "1: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes; table 't': refused: select "
+             "count(*) from \"t\" (5 of 5 rows are loaded; 'append prepare' loads the rest)"},
+        {.name = "a refused mark",
+         .script = KEYED("5", ""),
+         .refused = "mark \"t\" 'made by append: loaded",
+         .expected = "append t id v from 1: 5 rows\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
+        {.name = "a mistake in a function",
+         .script = "dataset('t', 5, {{'id', 'int64', derive(row(), function(i) return i ~= 3 and i "
+                   "or 'x' end)}})",
+         .expected = "append t id\n"
+                     "3: 0 of 5 rows, 0 loaded; made 0 rows, 0 indexes; table 't': : dataset 't': "
+                     "row 2: the text 'x' does not fit column 'id' (int64) (0 of 5 rows are "
+                     "loaded; the new tables are dropped) (script)"},
+        {.name = "a load that goes on",
+         .script = KEYED("25000", ""),
+         .there = 10007,
+         .chunks = {{0, 10000}, {20000, 7}},
+         .expected = "append t id v from 10001: 10000 rows\n"
+                     "delete from \"t\" where \"id\" between 20001 and 25000\n"
+                     "append t id v from 20001: 5000 rows\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 25000 of 25000 rows, 15000 loaded; made 15000 rows, 0 indexes"},
+        {.name = "a load that goes on without foreign keys",
+         .script = KEYED("25000", ""),
+         .there = 10007,
+         .chunks = {{0, 10000}, {20000, 7}},
+         .has_delete = true,
+         .expected = "append t id v from 10001: 10000 rows\n"
+                     "begin delete\n"
+                     "delete from \"t\" where \"id\" between 20001 and 25000\n"
+                     "end delete\n"
+                     "append t id v from 20001: 5000 rows\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 25000 of 25000 rows, 15000 loaded; made 15000 rows, 0 indexes"},
+        {.name = "rows that cannot be deleted",
+         .script = KEYED("25000", ""),
+         .there = 10007,
+         .chunks = {{0, 10000}, {20000, 7}},
+         .has_delete = true,
+         .refused = "delete from",
+         .expected = "append t id v from 10001: 10000 rows\n"
+                     "begin delete\n"
+                     "delete from \"t\" where \"id\" between 20001 and 25000\n"
+                     "end delete\n"
+                     "1: 20000 of 25000 rows, 10000 loaded; made 10000 rows, 0 indexes; table 't': "
+                     "refused: delete from \"t\" where \"id\" between 20001 and 25000 (20,000 of "
+                     "25,000 rows are loaded; the same command loads the rest)"},
+    };
+    EACH_CASE (i, cases, "%s", cases[i].name) {
+        struct buffer text;
+        buffer_init(&text);
+        if (cases[i].there > 0) {
+            leave(cases[i].script, cases[i].there);
+            memcpy(server.chunks, cases[i].chunks, sizeof server.chunks);
+        } else {
+            begin(cases[i].script);
+        }
+        struct table_mark_statements words = marks;
+        words.begin_delete = cases[i].has_delete ? "begin delete" : NULL;
+        words.end_delete = cases[i].has_delete ? "end delete" : NULL;
+        setup.connection.table_mark = &words;
+        setup.connection.number_from = cases[i].has_numbers ? number_from : NULL;
+        if (cases[i].dialect != NULL) {
+            snprintf(setup.connection.dialect, sizeof setup.connection.dialect, "%s",
+                     cases[i].dialect);
+        }
+        plan.command = cases[i].is_prepare ? COMMAND_PREPARE : COMMAND_RUN;
+        if (cases[i].there > 0) {
+            plan.command = COMMAND_PREPARE;
+        }
+        server.refused = cases[i].refused;
+        server.busy = cases[i].busy;
+        server.short_by = cases[i].short_by;
+        load_tables(&text);
+        assert_string_equal(buffer_text(&text), cases[i].expected);
+        buffer_fini(&text);
     }
     forget();
 }

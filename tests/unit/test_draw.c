@@ -3,11 +3,13 @@
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "script/draw.h"
+#include "unit/usage.h"
 
 enum {
     DRAWS = 200000,
@@ -619,7 +621,7 @@ TEST(invalid_keys_are_refused)
         struct error error = {0};
         assert_null(
             draw_keys(cases[i].kind, cases[i].a, cases[i].b, NULL, &cases[i].options, &error));
-        assert_int_equal(error.kind, ERROR_USAGE);
+        assert_usage(&error);
         assert_part(error.text, cases[i].text);
         assert_part(error.text, keys_kind_names[cases[i].kind]);
     }
@@ -812,7 +814,7 @@ TEST(bad_formats_are_refused)
     EACH_CASE (i, cases, "%s", cases[i].format) {
         error_clear(&error);
         assert_null(draw_format(cases[i].format, two, cases[i].count, &error));
-        assert_int_equal(error.kind, ERROR_USAGE);
+        assert_usage(&error);
         assert_part(error.text, cases[i].text);
     }
     error_clear(&error);
@@ -874,10 +876,10 @@ TEST(texts_of_one_length)
     struct error error = {0};
     assert_null(draw_text(3, 2, &error));
     assert_string_equal(error.text, "text: the shortest length, 3, is above the longest length, 2");
-    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_usage(&error);
     error_clear(&error);
     assert_null(draw_text(1, UINT64_MAX, &error));
-    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_usage(&error);
     error_clear(&error);
     assert_null(draw_text(1, 16777217, &error));
     assert_string_equal(error.text, "text: lengths of 1 to 16777217 bytes are too long: at most "
@@ -957,7 +959,7 @@ TEST(reals)
     EACH_CASE (i, bad, "%g to %g", bad[i].a, bad[i].b) {
         struct error error = {0};
         assert_null(draw_real(bad[i].a, bad[i].b, &error));
-        assert_int_equal(error.kind, ERROR_USAGE);
+        assert_usage(&error);
     }
 }
 
@@ -971,7 +973,7 @@ TEST(derived_values_name_their_function)
     assert_int_equal(draw_function(draw), 12);
     assert_int_equal(draw_room(draw), 8);
     assert_null(draw_derive(draw, 1, &error));
-    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_usage(&error);
     draw_destroy(draw);
     draw_destroy(inner);
     draw_destroy(NULL);
@@ -1095,4 +1097,166 @@ TEST(many_threads_share_a_counter)
         assert_int_equal(times_taken[i], 1);
     }
     counter_destroy(shared);
+}
+
+/* Writes eight draws of a generator: the streams of rows 0 … 3, two draws each. */
+static void write_draws(const struct draw *draw, char *text, size_t size)
+{
+    char room[300];
+    size_t used = 0;
+    assert_true(draw_room(draw) < sizeof room);
+    for (uint64_t row = 0; row < 4; row++) {
+        struct draw_stream stream = {.base = random_mix(12345 + row), .row = row};
+        for (int i = 0; i < 2; i++) {
+            struct draw_value value;
+            draw_value(draw, &stream, room, &value);
+            if (value.type == DRAW_IS_INTEGER) {
+                used +=
+                    (size_t)snprintf(text + used, size - used, "%lld ", (long long)value.integer);
+            } else if (value.type == DRAW_IS_REAL) {
+                used += (size_t)snprintf(text + used, size - used, "%.9g ", value.real);
+            } else {
+                used += (size_t)snprintf(text + used, size - used, "%.*s ", (int)value.length,
+                                         value.text);
+            }
+            assert_true(used < size);
+        }
+    }
+}
+
+/* A seed gives the same keys in every version of append. */
+TEST(keys_of_a_seed)
+{
+    static const struct {
+        enum keys_kind kind;
+        int64_t a, b;
+        uint64_t last; /* the range ends before this number of a counter; 0: at b */
+        struct keys_options options;
+        const char *expected;
+    } cases[] = {
+        {KEYS_UNIFORM, 1, 1000, 0, {.theta = 0}, "665 205 384 110 481 706 311 313 "},
+        {KEYS_UNIFORM,
+         -50,
+         1000000000,
+         0,
+         {.theta = 0},
+         "467550782 447647897 645402217 133932530 780397883 23041564 38603609 950963238 "},
+        {KEYS_UNIFORM, 7, 9, 0, {.theta = 0}, "7 7 9 8 8 8 9 7 "},
+        {KEYS_UNIFORM, 1, 100000, 777, {.theta = 0}, "153 85 240 510 209 746 391 625 "},
+        {KEYS_SEQUENTIAL, 1, 1000, 0, {.theta = 0}, "1 1 2 2 3 3 4 4 "},
+        {KEYS_SEQUENTIAL, -50, 1000000000, 0, {.theta = 0}, "-50 -50 -49 -49 -48 -48 -47 -47 "},
+        {KEYS_SEQUENTIAL, 7, 9, 0, {.theta = 0}, "7 7 8 8 9 9 7 7 "},
+        {KEYS_GAUSSIAN, 1, 1000, 0, {.theta = 0}, "612 566 535 410 499 386 586 477 "},
+        {KEYS_GAUSSIAN,
+         -50,
+         1000000000,
+         0,
+         {.theta = 0},
+         "611764032 565733926 534347661 409147712 498182817 385250324 585791132 476341318 "},
+        {KEYS_GAUSSIAN, 7, 9, 0, {.theta = 0}, "8 8 8 8 8 8 8 8 "},
+        {KEYS_GAUSSIAN, 1, 100000, 777, {.theta = 0}, "475 440 415 318 387 299 455 370 "},
+        {KEYS_PARETO, 1, 1000, 0, {.theta = 0}, "7 1 124 430 654 164 59 135 "},
+        {KEYS_PARETO,
+         -50,
+         1000000000,
+         0,
+         {.theta = 0},
+         "6834627 3795 123524859 429217909 653402603 163310389 58951478 134121624 "},
+        {KEYS_PARETO, 7, 9, 0, {.theta = 0}, "7 7 7 8 8 7 7 7 "},
+        {KEYS_PARETO, 1, 100000, 777, {.theta = 0}, "6 1 96 334 508 127 46 105 "},
+        {KEYS_EXPONENTIAL, 1, 1000, 0, {.theta = 0}, "810 946 631 433 298 599 696 622 "},
+        {KEYS_EXPONENTIAL,
+         -50,
+         1000000000,
+         0,
+         {.theta = 0},
+         "809720311 945954005 630008845 432592281 297711983 598471286 695622215 621191714 "},
+        {KEYS_EXPONENTIAL, 7, 9, 0, {.theta = 0}, "9 9 8 8 7 8 9 8 "},
+        {KEYS_EXPONENTIAL, 1, 100000, 777, {.theta = 0}, "629 735 489 336 232 465 540 483 "},
+        {KEYS_SPECIAL, 1, 1000, 0, {.theta = 0}, "501 628 503 505 505 504 502 503 "},
+        {KEYS_SPECIAL,
+         -50,
+         1000000000,
+         0,
+         {.theta = 0},
+         "500009429 628584830 502482956 503893460 504427017 502778314 501753538 502568835 "},
+        {KEYS_SPECIAL, 7, 9, 0, {.theta = 0}, "8 8 8 8 8 8 8 8 "},
+        {KEYS_SPECIAL, 1, 100000, 777, {.theta = 0}, "389 488 391 392 392 391 390 391 "},
+        {KEYS_ZIPFIAN, 1, 1000, 0, {.theta = 0}, "85 476 13 3 1 10 24 12 "},
+        {KEYS_ZIPFIAN,
+         -50,
+         1000000000,
+         0,
+         {.theta = 0},
+         "33195679 382128793 1239013 28238 1692 687698 4163390 1051446 "},
+        {KEYS_ZIPFIAN, 7, 9, 0, {.theta = 0}, "7 9 7 7 7 7 7 7 "},
+        {KEYS_ZIPFIAN, 1, 100000, 777, {.theta = 0}, "69 374 11 3 1 8 20 10 "},
+        {KEYS_SCRAMBLED, 1, 1000, 0, {.theta = 0}, "585 86 578 68 104 84 462 937 "},
+        {KEYS_SCRAMBLED,
+         -50,
+         1000000000,
+         0,
+         {.theta = 0},
+         "182007741 540607598 793194474 215176587 652772668 380037727 839557905 365486747 "},
+        {KEYS_SCRAMBLED, 7, 9, 0, {.theta = 0}, "9 8 9 9 9 9 9 9 "},
+        {KEYS_SCRAMBLED, 1, 100000, 777, {.theta = 0}, "474 157 566 68 104 249 90 84 "},
+        {KEYS_HOTSPOT, 1, 1000, 0, {.theta = 0}, "5 112 110 189 506 163 113 64 "},
+        {KEYS_HOTSPOT,
+         -50,
+         1000000000,
+         0,
+         {.theta = 0},
+         "122149624 148537561 139513289 60697788 835916529 16348572 113043322 133284873 "},
+        {KEYS_HOTSPOT, 7, 9, 0, {.theta = 0}, "7 7 7 7 9 7 7 7 "},
+        {KEYS_HOTSPOT, 1, 100000, 777, {.theta = 0}, "70 22 150 49 754 108 128 49 "},
+        {KEYS_LATEST, 1, 1000, 0, {.theta = 0}, "978 999 851 565 350 813 915 841 "},
+        {KEYS_LATEST,
+         -50,
+         1000000000,
+         0,
+         {.theta = 0},
+         "999961907 999999972 993280095 885649184 672732958 987753528 998497259 991995920 "},
+        {KEYS_LATEST, 7, 9, 0, {.theta = 0}, "9 9 8 7 7 8 8 8 "},
+        {KEYS_LATEST, 1, 100000, 777, {.theta = 0}, "757 775 653 430 265 623 705 645 "},
+        {KEYS_YCSB_ZIPFIAN, 1, 1000, 0, {.theta = 0}, "563 998 171 122 781 579 417 280 "},
+        {KEYS_YCSB_ZIPFIAN,
+         -50,
+         1000000000,
+         0,
+         {.theta = 0},
+         "310589243 473809085 768239296 556512108 160180628 857888574 966602702 432035167 "},
+        {KEYS_YCSB_ZIPFIAN, 7, 9, 0, {.theta = 0}, "7 9 7 8 7 8 7 8 "},
+        {KEYS_YCSB_ZIPFIAN, 1, 100000, 777, {.theta = 0}, "609 732 291 312 111 113 491 220 "},
+        {KEYS_ZIPFIAN, 1, 1000, 0, {.theta = 0.2}, "421 784 180 65 29 154 247 172 "},
+        {KEYS_ZIPFIAN, 1, 1000, 0, {.theta = 1}, "23 264 4 1 1 3 6 3 "},
+        {KEYS_ZIPFIAN, 1, 1000, 0, {.theta = 1.5}, "2 15 1 1 1 1 1 1 "},
+        {KEYS_SCRAMBLED, 1, 1000, 0, {.theta = 0.2}, "5 70 405 966 613 235 312 143 "},
+        {KEYS_SCRAMBLED, 1, 1000, 0, {.theta = 1}, "207 491 69 104 104 68 863 68 "},
+        {KEYS_SCRAMBLED, 1, 1000, 0, {.theta = 1.5}, "493 795 104 104 104 104 104 104 "},
+        {KEYS_LATEST, 1, 1000, 0, {.theta = 0.5}, "741 964 434 206 110 389 537 421 "},
+        {KEYS_YCSB_ZIPFIAN, 1, 1000, 0, {.theta = 0.5}, "788 938 267 170 316 808 95 321 "},
+        {KEYS_PARETO, 1, 1000, 0, {.h = 0.4}, "290 46 595 811 900 638 495 607 "},
+        {KEYS_HOTSPOT,
+         1,
+         1000,
+         0,
+         {.hot_set = 0.5, .hot_share = 0.1},
+         "705 512 610 889 706 63 813 864 "},
+        {KEYS_HOTSPOT, 1, 1000, 0, {.hot_share = 0.99}, "5 112 110 189 106 163 113 64 "},
+    };
+    EACH_CASE (i, cases, "row %zu, %s", i, keys_kind_names[cases[i].kind]) {
+        char text[400];
+        struct counter *const counter = counter_create(500);
+        assert_non_null(counter);
+        for (uint64_t n = 500, number; n < cases[i].last; n++) {
+            assert_true(counter_next(counter, &number));
+            counter_end(counter, number);
+        }
+        struct draw *draw = make_keys(cases[i].kind, cases[i].a, cases[i].b,
+                                      cases[i].last > 0 ? counter : NULL, &cases[i].options);
+        write_draws(draw, text, sizeof text);
+        assert_string_equal(text, cases[i].expected);
+        draw_destroy(draw);
+        counter_destroy(counter);
+    }
 }

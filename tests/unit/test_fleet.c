@@ -958,3 +958,114 @@ TEST(test_pauses)
     assert_int_not_equal(reconnect_pause_ns(7, 1, 9, 0), reconnect_pause_ns(7, 1, 9, 1));
     assert_int_not_equal(reconnect_pause_ns(7, 1, 9, 0), reconnect_pause_ns(8, 1, 9, 0));
 }
+
+/* The log has a row for each batch and each read, with what came of it. */
+TEST(test_log_of_batches)
+{
+    static const struct {
+        const char *name;
+        struct scripted script;
+        enum drop_policy drop_policy;
+        unsigned read_every;
+        double rate;
+        const char *expected;
+    } cases[] = {
+        {"all is well",
+         {.status = STATUS_OK},
+         DROP_CONTINUE,
+         2,
+         0,
+         "0 append acknowledged 1, 1 append acknowledged 1, 1 read answered 1, 2 append "
+         "acknowledged 1, "},
+        {"with a rate",
+         {.status = STATUS_OK},
+         DROP_CONTINUE,
+         3,
+         1e6,
+         "0 append acknowledged 1 due, 1 append acknowledged 1 due, 2 append acknowledged 1 due, 2 "
+         "read answered 1, "},
+        {"a refused batch",
+         {STEP_CLOSE, STATUS_REJECTED, ERROR_DATA, 0, 2, 1, 30, 0},
+         DROP_CONTINUE,
+         9,
+         0,
+         "0 append acknowledged 1, 1 append rejected 1, 2 append acknowledged 1, "},
+        {"fewer rows than were sent",
+         {STEP_CLOSE, STATUS_OK, ERROR_NONE, 0, 2, 1, 30, 0},
+         DROP_CONTINUE,
+         9,
+         0,
+         "0 append acknowledged 1, 1 append rejected 1, 2 append acknowledged 1, "},
+        {"a lost batch",
+         {STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 0, 2, 1, 30, 0},
+         DROP_CONTINUE,
+         9,
+         0,
+         "0 append acknowledged 1, 1 append in_doubt 1, "},
+        {"a lost batch of which all rows are kept",
+         {STEP_CLOSE, STATUS_LOST, ERROR_CONNECTION, 0, 2, 1, 100, 0},
+         DROP_CONTINUE,
+         9,
+         0,
+         "0 append acknowledged 1, 1 append acknowledged 1, "},
+        {"a batch that is not sent",
+         {STEP_APPEND_OPEN, STATUS_LOST, ERROR_CONNECTION, 0, 2, 1, 0, 0},
+         DROP_CONTINUE,
+         9,
+         0,
+         "0 append acknowledged 1, 1 append not_sent 1, "},
+        {"a busy database",
+         {STEP_APPEND_OPEN, STATUS_REJECTED, ERROR_BUSY, 0, 2, 2, 0, 0},
+         DROP_CONTINUE,
+         9,
+         0,
+         "0 append acknowledged 1, 1 append acknowledged 3, 2 append acknowledged 1, "},
+        {"a server that is read-only",
+         {STEP_CLOSE, STATUS_REJECTED, ERROR_READ_ONLY, 0, 2, 1, 0, 0},
+         DROP_RECONNECT,
+         9,
+         0,
+         "0 append acknowledged 1, 1 append refused 1, 2 append acknowledged 1, 3 append "
+         "acknowledged 1, "},
+        {"a refused read",
+         {STEP_COUNT, STATUS_REJECTED, ERROR_DATA, 0, 1, 1, 0, 0},
+         DROP_CONTINUE,
+         3,
+         0,
+         "0 append acknowledged 1, 1 append acknowledged 1, 2 append acknowledged 1, 2 read "
+         "refused 1, "},
+        {"a lost read",
+         {STEP_COUNT, STATUS_LOST, ERROR_CONNECTION, 0, 1, 1, 0, 0},
+         DROP_CONTINUE,
+         1,
+         0,
+         "0 append acknowledged 1, 0 read unanswered 1, "},
+    };
+    EACH_CASE (i, cases, "%s", cases[i].name) {
+        static struct transaction_log_row rows[TRANSACTION_LOG_CHUNK];
+        struct plan plan = make_plan();
+        char text[500] = "";
+        plan.sessions = 1;
+        plan.records = 3 * BATCH;
+        plan.read_every = cases[i].read_every;
+        plan.drop_policy = cases[i].drop_policy;
+        plan.reconnect_tries = 3;
+        plan.rate.first = cases[i].rate;
+        script = cases[i].script;
+        run_log = transaction_log_create(1, 5, 1);
+        assert_non_null(run_log);
+        struct result *result = run(&plan);
+        const size_t count = transaction_log_take(run_log, rows);
+        for (size_t r = 0; r < count; r++) {
+            const size_t used = strlen(text);
+            snprintf(text + used, sizeof text - used, "%d %s %s %d%s, ", (int)rows[r].turn,
+                     rows[r].transaction, rows[r].outcome, (int)rows[r].tries,
+                     rows[r].response_ns < 0 ? "" : " due");
+            assert_true(rows[r].end_ns > 0 && rows[r].latency_ns >= 0 && rows[r].session == 0);
+        }
+        assert_string_equal(text, cases[i].expected);
+        end(result);
+        transaction_log_destroy(run_log);
+        run_log = NULL;
+    }
+}

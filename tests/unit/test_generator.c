@@ -6,6 +6,7 @@
 
 #include "load/generator.h"
 #include "plan/facts.h"
+#include "unit/usage.h"
 
 enum {
     ROWS = 100
@@ -421,9 +422,242 @@ TEST(test_values_that_a_column_cannot_hold)
         struct error error;
         error_clear(&error);
         assert_int_equal(generator_create(&generator, &plan, &table, &error), STATUS_REJECTED);
-        assert_int_equal(error.kind, ERROR_USAGE);
+        assert_usage(&error);
         assert_non_null(strstr(error.text, "'c'"));
         assert_non_null(strstr(error.text, cases[i].refused));
         table_fini(&table);
+    }
+}
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < length; i++) {
+        hash = random_mix(hash ^ at[i]);
+    }
+    return hash;
+}
+
+/* Returns a hash of all values of 200 rows of two sessions. */
+static uint64_t hash_of_rows(const struct plan *plan, const struct column *column)
+{
+    struct table table;
+    uint64_t hash = 0;
+    make_table(&table, column, 1);
+    struct generator *generator = make_generator(plan, &table);
+    struct row_buffer *buffer = generator_borrow(generator);
+    const size_t bytes = column_kinds[column->type].bytes;
+    for (unsigned session = 2; session < 4; session++) {
+        generator_fill(generator, buffer, session, 1000, ROWS);
+        const struct column_data *data = &buffer->batch.columns[0];
+        for (size_t i = 0; i < ROWS; i++) {
+            if (column_kinds[column->type].is == COLUMN_IS_TEXT) {
+                const struct text_value *text = &data->values.text[i];
+                hash = hash_bytes(hash, text->bytes, text->length);
+            } else {
+                hash = hash_bytes(hash, (const char *)data->values.any + i * bytes, bytes);
+            }
+        }
+    }
+    generator_give_back(generator, buffer);
+    generator_destroy(generator);
+    table_fini(&table);
+    return hash;
+}
+
+/* A seed gives the same rows in every version of append. */
+TEST(test_rows_of_a_seed)
+{
+    static const struct {
+        struct column column;
+        const char *values;
+        bool is_constant;
+        uint64_t hash;
+    } cases[] = {
+        {{.name = "c", .type = COLUMN_BOOL}, NULL, false, UINT64_C(0x4d82ad116eec3cc0)},
+        {{.name = "c", .type = COLUMN_BOOL, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0x4d82ad116eec3cc0)},
+        {{.name = "c", .type = COLUMN_BOOL}, NULL, true, UINT64_C(0x3ef7cd94c979498a)},
+        {{.name = "c", .type = COLUMN_INT16}, NULL, false, UINT64_C(0xfbf804138ab9cb85)},
+        {{.name = "c", .type = COLUMN_INT16, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0x7bc831154ff6b69d)},
+        {{.name = "c", .type = COLUMN_INT16}, NULL, true, UINT64_C(0x28ddd36665f4f101)},
+        {{.name = "c", .type = COLUMN_INT32}, NULL, false, UINT64_C(0x33f61b9a67bf0b4f)},
+        {{.name = "c", .type = COLUMN_INT32, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0x38ca0ae5ff009aad)},
+        {{.name = "c", .type = COLUMN_INT32}, NULL, true, UINT64_C(0x996c163fd556b099)},
+        {{.name = "c", .type = COLUMN_INT64}, NULL, false, UINT64_C(0x34cb4712969cb6bf)},
+        {{.name = "c", .type = COLUMN_INT64, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0x1a69846c65ddfa95)},
+        {{.name = "c", .type = COLUMN_INT64}, NULL, true, UINT64_C(0xd9f9204160ed458a)},
+        {{.name = "c", .type = COLUMN_FLOAT32}, NULL, false, UINT64_C(0x60f7ef15f482dd2c)},
+        {{.name = "c", .type = COLUMN_FLOAT32, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0x98d9d4ef9211430e)},
+        {{.name = "c", .type = COLUMN_FLOAT32}, NULL, true, UINT64_C(0x9b3013eac0d18d5a)},
+        {{.name = "c", .type = COLUMN_FLOAT64}, NULL, false, UINT64_C(0x3bacf6771ede792c)},
+        {{.name = "c", .type = COLUMN_FLOAT64, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0xa7179cb3b8b41c73)},
+        {{.name = "c", .type = COLUMN_FLOAT64}, NULL, true, UINT64_C(0xafccbe8b7bc8417c)},
+        {{.name = "c", .type = COLUMN_DECIMAL}, NULL, false, UINT64_C(0xcd62533d4dc39e0d)},
+        {{.name = "c", .type = COLUMN_DECIMAL, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0x9ff97a195e8d0fd0)},
+        {{.name = "c", .type = COLUMN_DECIMAL}, NULL, true, UINT64_C(0x9feb9b289f56a285)},
+        {{.name = "c", .type = COLUMN_TEXT}, NULL, false, UINT64_C(0xf19ad50db0a02da2)},
+        {{.name = "c", .type = COLUMN_TEXT, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0xe90c318f49033c5c)},
+        {{.name = "c", .type = COLUMN_TEXT}, NULL, true, UINT64_C(0x7680073157d83af5)},
+        {{.name = "c", .type = COLUMN_BYTES}, NULL, false, UINT64_C(0xf02e5fd48785698b)},
+        {{.name = "c", .type = COLUMN_BYTES, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0xe90c318f49033c5c)},
+        {{.name = "c", .type = COLUMN_BYTES}, NULL, true, UINT64_C(0x35f51d482f2883d7)},
+        {{.name = "c", .type = COLUMN_JSON}, NULL, false, UINT64_C(0x28f77fef1184896b)},
+        {{.name = "c", .type = COLUMN_JSON, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0x28f77fef1184896b)},
+        {{.name = "c", .type = COLUMN_JSON}, NULL, true, UINT64_C(0x48147fe82d040759)},
+        {{.name = "c", .type = COLUMN_DATE}, NULL, false, UINT64_C(0x8b209a5743083633)},
+        {{.name = "c", .type = COLUMN_DATE, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0x9ccbbd4101475555)},
+        {{.name = "c", .type = COLUMN_DATE}, NULL, true, UINT64_C(0xc0a4f4e35b0f28b8)},
+        {{.name = "c", .type = COLUMN_TIME}, NULL, false, UINT64_C(0x8c863a60333045ff)},
+        {{.name = "c", .type = COLUMN_TIME, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0xa08c7da988fc6ea2)},
+        {{.name = "c", .type = COLUMN_TIME}, NULL, true, UINT64_C(0xdd5e46a2cfc1e0b2)},
+        {{.name = "c", .type = COLUMN_TIMESTAMP}, NULL, false, UINT64_C(0x31ab49f4d51c9ea4)},
+        {{.name = "c", .type = COLUMN_TIMESTAMP, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0x31ab49f4d51c9ea4)},
+        {{.name = "c", .type = COLUMN_TIMESTAMP}, NULL, true, UINT64_C(0xe66348c68034291e)},
+        {{.name = "c", .type = COLUMN_UUID}, NULL, false, UINT64_C(0xcf20709d5f333601)},
+        {{.name = "c", .type = COLUMN_UUID, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0xcf20709d5f333601)},
+        {{.name = "c", .type = COLUMN_UUID}, NULL, true, UINT64_C(0x2465398821df83bc)},
+        {{.name = "c", .type = COLUMN_IP4}, NULL, false, UINT64_C(0x1dfa90a61ef77953)},
+        {{.name = "c", .type = COLUMN_IP4, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0x1dfa90a61ef77953)},
+        {{.name = "c", .type = COLUMN_IP4}, NULL, true, UINT64_C(0xa2cbc042c9659fe2)},
+        {{.name = "c", .type = COLUMN_IP6}, NULL, false, UINT64_C(0x64d107456357db58)},
+        {{.name = "c", .type = COLUMN_IP6, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0x64d107456357db58)},
+        {{.name = "c", .type = COLUMN_IP6}, NULL, true, UINT64_C(0x549acabfdc2bb4cd)},
+        {{.name = "c", .type = COLUMN_DECIMAL, .precision = 5, .scale = 2},
+         NULL,
+         false,
+         UINT64_C(0x586acee26692ba5f)},
+        {{.name = "c", .type = COLUMN_DECIMAL, .precision = 18, .scale = 18},
+         NULL,
+         false,
+         UINT64_C(0xdd844eaef21e181c)},
+        {{.name = "c", .type = COLUMN_TEXT, .size = 1}, NULL, false, UINT64_C(0x6c1170ef1ed88ccf)},
+        {{.name = "c", .type = COLUMN_TEXT, .size = 40}, NULL, false, UINT64_C(0x85af737d6e2ce10d)},
+        {{.name = "c", .type = COLUMN_TEXT, .size = 9, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0xaba151e005d1846a)},
+        {{.name = "c", .type = COLUMN_BYTES, .size = 5}, NULL, false, UINT64_C(0x62dccf4d8253bb47)},
+        {{.name = "c", .type = COLUMN_BYTES, .size = 30, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0x3a3e35dd5ae2a37)},
+        {{.name = "c", .type = COLUMN_TIME, .scale = 3}, NULL, false, UINT64_C(0x8c863a60333045ff)},
+        {{.name = "c", .type = COLUMN_TIMESTAMP, .scale = 6},
+         NULL,
+         false,
+         UINT64_C(0x31ab49f4d51c9ea4)},
+        {{.name = "c", .type = COLUMN_TIMESTAMP, .scale = 6, .is_unique = true},
+         NULL,
+         false,
+         UINT64_C(0x31ab49f4d51c9ea4)},
+        {{.name = "c", .type = COLUMN_BOOL}, "c=0..1", false, UINT64_C(0x4d82ad116eec3cc0)},
+        {{.name = "c", .type = COLUMN_INT16}, "c=-5..5", false, UINT64_C(0x6a04d755c0ec3e96)},
+        {{.name = "c", .type = COLUMN_INT32}, "c=100..30000", false, UINT64_C(0x63ed7ef0c7993434)},
+        {{.name = "c", .type = COLUMN_INT64},
+         "c=-9000000000..9000000000",
+         false,
+         UINT64_C(0x16e22bf70248ea3f)},
+        {{.name = "c", .type = COLUMN_FLOAT32}, "c=1..9", false, UINT64_C(0x9f48cadcdbce749e)},
+        {{.name = "c", .type = COLUMN_FLOAT64}, "c=-9..100", false, UINT64_C(0xe34604633db62c1a)},
+        {{.name = "c", .type = COLUMN_DECIMAL, .precision = 9, .scale = 2},
+         "c=1..9",
+         false,
+         UINT64_C(0xe6afdea19b8e4146)},
+        {{.name = "c", .type = COLUMN_TEXT}, "c=1..1000", false, UINT64_C(0x38f31b84314f0324)},
+        {{.name = "c", .type = COLUMN_TEXT}, "c=a|bb|ccc", false, UINT64_C(0x3b1f7466e16e770)},
+        {{.name = "c", .type = COLUMN_FLOAT64},
+         "c=1.5|2.5|-3",
+         false,
+         UINT64_C(0xb6508f84f6dcd44d)},
+        {{.name = "c", .type = COLUMN_INT16}, "c=1|2|3|5|8", false, UINT64_C(0x49ddb12a077ee369)},
+        {{.name = "c", .type = COLUMN_DATE},
+         "c=2020-01-01|2021-02-03",
+         false,
+         UINT64_C(0x19615d606a8be47b)},
+        {{.name = "c", .type = COLUMN_JSON}, "c={}|[]", false, UINT64_C(0xa7146b3a10fd4d80)},
+        {{.name = "c", .type = COLUMN_INT16, .is_unique = true},
+         "c=0..30000",
+         false,
+         UINT64_C(0x7bc831154ff6b69d)},
+        {{.name = "c", .type = COLUMN_INT32, .is_unique = true},
+         "c=5..1000000",
+         false,
+         UINT64_C(0x4564358da61ae38)},
+        {{.name = "c", .type = COLUMN_INT64, .is_unique = true},
+         "c=0..99999999999",
+         false,
+         UINT64_C(0x9ff97a195e8d0fd0)},
+        {{.name = "c", .type = COLUMN_FLOAT32, .is_unique = true},
+         "c=1..1000000",
+         false,
+         UINT64_C(0x43ace3ad44ac26a0)},
+        {{.name = "c", .type = COLUMN_FLOAT64, .is_unique = true},
+         "c=1..1000000",
+         false,
+         UINT64_C(0xe9f495ec774da1f3)},
+        {{.name = "c", .type = COLUMN_TEXT, .is_unique = true},
+         "c=1..1000000",
+         false,
+         UINT64_C(0xc6320a8811f35d66)},
+        {{.name = "c", .type = COLUMN_DECIMAL, .is_unique = true, .precision = 12, .scale = 2},
+         "c=1..1000000",
+         false,
+         UINT64_C(0xa37656b5bd02ff73)},
+    };
+    EACH_CASE (i, cases, "row %zu, type %d, values %s", i, (int)cases[i].column.type,
+               cases[i].values == NULL ? "none" : cases[i].values) {
+        struct plan plan = make_plan(5);
+        plan.values = cases[i].values;
+        plan.records = cases[i].column.is_unique && cases[i].values != NULL ? 20000 : 0;
+        plan.data_mode = cases[i].is_constant ? DATA_CONSTANT : DATA_VARIED;
+        assert_int_equal(hash_of_rows(&plan, &cases[i].column), cases[i].hash);
     }
 }

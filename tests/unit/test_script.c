@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "script/script.h"
+#include "unit/usage.h"
 
 static char path[] = "/tmp/append_script_XXXXXX.lua";
 
@@ -43,7 +44,7 @@ static void expect_refused(const char *text, const char *set, const char *words)
     struct error error;
     struct script *script = try_load(text, set, &error);
     assert_null(script);
-    assert_int_equal(error.kind, ERROR_USAGE);
+    assert_usage(&error);
     assert_part(error.text, words);
 }
 
@@ -137,11 +138,42 @@ TEST(test_mistakes)
         expect_refused(cases[i].text, cases[i].set, cases[i].words);
     }
     struct error error = {.kind = ERROR_NONE};
-    assert_null(script_load("/tmp/", NULL, 0, &error));
-    assert_part(error.text, "is a folder: name a Lua file");
-    error_clear(&error);
     assert_null(script_load("otlp", NULL, 0, &error));
     assert_part(error.text, "did you mean oltp?");
+}
+
+/* Folders, devices, files that cannot be read or end before their size, and files that are too
+ * large. */
+TEST(test_files_that_cannot_be_read)
+{
+    enum {
+        LIMIT = 1 << 20
+    };
+    static const struct {
+        const char *path, *words;
+    } cases[] = {{"/nowhere/x.lua", "script '/nowhere/x.lua': No such file or directory"},
+                 {"/tmp/", "script '/tmp/' is a folder: name a Lua file"},
+                 {"/dev/null", "script '/dev/null' is not a regular file: name a Lua file"},
+                 {"/sys/class/net/lo/speed", "script '/sys/class/net/lo/speed': Invalid argument"},
+                 {"/sys/class/net/lo/mtu", "/sys/class/net/lo/mtu:1: unexpected symbol"}};
+    struct error error = {.kind = ERROR_NONE};
+    EACH_CASE (i, cases, "%s", cases[i].path) {
+        if (i < 3 || access(cases[i].path, R_OK) == 0) {
+            error_clear(&error);
+            assert_null(script_load(cases[i].path, NULL, 0, &error));
+            assert_part(error.text, cases[i].words);
+        }
+    }
+    /* the longest script, and one that is a byte too long */
+    char *text = malloc(LIMIT + 2);
+    assert_non_null(text);
+    memset(text, '-', LIMIT + 1);
+    text[LIMIT + 1] = '\0';
+    memcpy(text, BODY, strlen(BODY));
+    expect_refused(text, NULL, "is larger than 1.00 MiB, the limit");
+    text[LIMIT] = '\0';
+    script_destroy(load(text, NULL));
+    free(text);
 }
 
 TEST(test_names_of_files)
@@ -485,6 +517,111 @@ TEST(test_ends)
     EACH_CASE (i, cases, "%s", cases[i].body) {
         expect_end("local s = statement('s', 'select ?', {'int16'})\n", cases[i].body,
                    cases[i].next, cases[i].end, cases[i].words);
+    }
+}
+
+/* What the functions of a transaction do with right and wrong arguments. */
+TEST(test_arguments)
+{
+    static const char declarations[] =
+        "local s, z = statement('s', 'select ?', {'int16'}), statement('z', 'select 1')\n"
+        "local d, c, m, g, t2 = dataset('d'), counter('c', 7), count('m'), gauge('g'), "
+        "trend('t2')\n"
+        "local u = uniform(3, 3) local w = derive(u, function(i) return 'x' .. i end)\n";
+    static const struct {
+        const char *body, *expected; /* the calls of the host, how the call ends, and its error */
+    } cases[] = {
+        {"s:run(5)", "run 0( 5) 0 "},
+        {"s:run({6})", "run 0( 6) 0 "},
+        {"s:run({6, 7})", "4 :4: statement 's' takes 1 value, got 2"},
+        {"s:run()", "4 :4: statement 's' takes 1 value, got 0"},
+        {"s:run(u)", "run 0( 3) 0 "},
+        {"s:run(true)", "run 0( 1) 0 "},
+        {"s:run({})", "4 :4: statement 's' takes 1 value, got 0"},
+        {"z:run({})", "run 1() 0 "},
+        {"z:run()", "run 1() 0 "},
+        {"s:run(null)", "run 0( null) 0 "},
+        {"s:run(print)",
+         "4 :4: statement 's': value 1 is a function: give a number, a text, true, false or null"},
+        {"s:run('7')", "run 0( 7) 0 "},
+        {"s:run('x')", "4 :4: statement 's': value 1 is the text 'x', not an int16"},
+        {"s:run(w)", "4 :4: statement 's': value 1 is the text 'x3', not an int16"},
+        {"s:one(5)", "run 0( 5) 0 "},
+        {"s:run(5, {})", "4 :4: statement 's' takes 1 value, got 2"},
+        {"d:append(1)", "append 0 1 0 "},
+        {"d:append(2.0)", "append 0 2 0 "},
+        {"d:append(0)", "4 :4: append: the number of rows must be 1 or more, not 0"},
+        {"d:append(-1)", "4 :4: append: the number of rows must be 1 or more, not -1"},
+        {"d:append(1.5)", "4 :4: append: rows must be a whole number, not 1.5"},
+        {"d:append('x')", "4 :4: append: rows must be a whole number, not x"},
+        {"d:count(1)", "count 0 0 "},
+        {"s:count()", "4 :4: attempt to call a nil value (method 'count')"},
+        {"check(c:next() == 7 and c:next() == 8, 'numbers')", "check 1 numbers 0 "},
+        {"check(true)", "check 1  0 "},
+        {"check(nil, 'no')", "check 0 no 0 "},
+        {"check(found(5) == 5, 'same')", "found 1 check 1 same 0 "},
+        {"found(nil)", "found 0 0 "},
+        {"m:add()", "measure 0 1 0 "},
+        {"m:add(0)", "measure 0 0 0 "},
+        {"m:add(2.5)", "measure 0 2.5 0 "},
+        {"m:add(-1)",
+         "4 :4: count 'm': add takes 0 or more, not -1.0: a count only grows; use a gauge"},
+        {"m:add('3')", "measure 0 3 0 "},
+        {"m:add('x')", "4 :4: count 'm': add takes a number, not x"},
+        {"m:add({})", "4 :4: count 'm': add takes a number, not a table"},
+        {"m:add(nil)", "4 :4: count 'm': add takes a number, not nil"},
+        {"m:add(1/0)", "4 :4: count 'm': add takes a finite number, not inf"},
+        {"g:add(-1)", "measure 1 -1 0 "},
+        {"g:add()", "4 :4: gauge 'g': add takes a number, not nothing"},
+        {"t2:add(true)", "4 :4: trend 't2': add takes a number, not true"},
+        {"think(0)", "think 0 0 "},
+        {"think(86400)", "think 86400000000000 0 "},
+        {"think(86400.5)", "4 :4: think: the argument must be seconds, 0 to 86400"},
+        {"think(-0.5)", "4 :4: think: the argument must be seconds, 0 to 86400"},
+        {"think(0.25)", "think 250000000 0 "},
+        {"think('2')", "think 2000000000 0 "},
+        {"think('x')", "4 :4: think: the argument must be seconds, 0 to 86400"},
+        {"think({})", "4 :4: a table cannot be a value: give a number, a text, true or false"},
+        {"think(u)", "think 3000000000 0 "},
+        {"rollback()", "1 rollback"},
+        {"rollback('why')", "1 why"},
+        {"rollback(5)", "1 5"},
+        {"check(list(1, '?') == '?' and list(3, '?') == '?, ?, ?', 'list')", "check 1 list 0 "},
+        {"check(#list(65535, 'x') == 3 * 65535 - 2, 'long')", "check 1 long 0 "},
+        {"list(65536, 'x')", "4 :4: list: the number of items must be 1 to 65535"},
+        {"list(0, 'x')", "4 :4: list: the number of items must be 1 to 65535"},
+        {"list(1.5, 'x')", "4 :4: list: how many must be a whole number, not 1.5"},
+        {"check(fnv(1) == 0, tostring(fnv(1)))", "check 0 8517097267634966620 0 "},
+        {"fnv('x')", "4 :4: fnv: the number must be a whole number, not x"},
+        {"on_session(function() end)", "4 :4: on_session() must be called at the top level of the "
+                                       "script, not in a function that runs later"},
+        {"counter('x', 1)", "4 :4: counter() must be called at the top level of the script, not in "
+                            "a function that runs later"},
+        {"param('p', 1)", "4 :4: param() must be called at the top level of the script, not in a "
+                          "function that runs later"},
+        {"dataset('e')", "4 :4: dataset() must be called at the top level of the script, not in a "
+                         "function that runs later"},
+        {"invariant('i', 'select 1')", "4 :4: invariant() must be called at the top level of the "
+                                       "script, not in a function that runs later"},
+        {"count('x')", "4 :4: count() must be called at the top level of the script, not in a "
+                       "function that runs later"},
+        {"local a = w() check(a == 'x3', a)", "check 1 x3 0 "},
+        {"check(u() == 3, 'u')", "check 1 u 0 "},
+        {"derive(u, print)", "4 :4: derive() must be called at the top level of the script, not in "
+                             "a function that runs later"},
+        {"row()", "4 :4: row() must be called at the top level of the script, not in a function "
+                  "that runs later"},
+    };
+    EACH_CASE (i, cases, "%s", cases[i].body) {
+        char text[600], shown[5000];
+        struct error error;
+        struct log log = {.rows = 0};
+        snprintf(text, sizeof text, "%stransaction('t', function() %s end)", declarations,
+                 cases[i].body);
+        const enum script_end end = run_once(text, &log, &error);
+        const size_t prefix = strncmp(error.text, path, strlen(path)) == 0 ? strlen(path) : 0;
+        snprintf(shown, sizeof shown, "%s%d %s", log.text, (int)end, error.text + prefix);
+        assert_string_equal(shown, cases[i].expected);
     }
 }
 
