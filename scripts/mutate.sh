@@ -9,7 +9,8 @@
 #
 # The named mutations are in tests/mutations/*.txt. A random mutation must make one of the tests fail that
 # mutate.py lists for its file and that need no server; tests begin for at most 90 s. A random mutation that
-# does not compile, or that leaves the file's object code with -O2 unchanged ("same code"), is not counted.
+# does not compile, or that leaves the file's object code with -O2 unchanged ("same code"), is not counted;
+# one that only makes an array larger by 1 is not drawn.
 # Mutations are applied to a copy of the tree in a temporary folder, which is removed at
 # the end, even after Ctrl-C. Database servers are not needed.
 # Start it without nice and taskset: append reports both, so goldens would differ without a mutation. To leave

@@ -355,6 +355,12 @@ def prove(mutations, folder):
     return len(mutations) - counts.get("caught", 0)
 
 
+def enlarges_buffer(old, new):
+    """Returns whether a mutation only makes a declared array larger by 1, which no test can see."""
+    is_declaration = re.match(r"\s*(?!(?:return|else)\b)(?:\w+\s+)+\*?\w+\[\w+\](?: = [^;]*)?;", old)
+    return is_declaration is not None and re.sub(r"\[\((\w+)\+1\)\]", r"[\1]", new, count=1) == old != new
+
+
 def draw_mutants(count, seed):
     """Draws mutations of any lines. Returns (file, number of the line, the line as mutated) for each."""
     try:
@@ -372,7 +378,8 @@ def draw_mutants(count, seed):
             name = str(path.relative_to(ROOT))
             if f"{room}/{path.stem}" not in RANDOM_TESTS:
                 raise Wrong(f"random: RANDOM_TESTS does not have {room}/{path.stem}")
-            found += [(name, mutant[0], mutant[1]) for mutant in mutants if mutant[1] != lines[mutant[0] - 1]]
+            found += [(name, number, line) for number, line, *_ in mutants
+                      if line != lines[number - 1] and not enlarges_buffer(lines[number - 1], line)]
     return sorted(random.Random(seed).sample(found, min(count, len(found))))
 
 
