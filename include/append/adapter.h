@@ -257,10 +257,6 @@ struct table_mark_statements {
                                 append has just created; NULL if not needed */
     const char *erase;       /* statement that removes an old text, before `write`; NULL if `write`
                                 replaces an old text */
-    /* Statements that are sent before and after append deletes its own rows. They switch off
-     * foreign keys, which might delete rows of tables that the user cannot see and that `others`
-     * therefore does not name. NULL if `others` sees all tables. */
-    const char *begin_delete, *end_delete;
 };
 
 /* Templates for a table that is divided into parts. $0 stands for the table's name and $2 for the

@@ -716,8 +716,6 @@ static const struct table_mark_statements table_mark = {
             " where event_object_schema = database() and event_object_table = ? limit 1",
             NULL},
     .write = "alter table $0 comment = $6",
-    .begin_delete = "set foreign_key_checks = 0",
-    .end_delete = "set foreign_key_checks = 1",
 };
 
 #define NAMED_SETTINGS                                                                             \

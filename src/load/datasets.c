@@ -572,8 +572,7 @@ static void find_key(struct table_load *work)
 /* The answer to the query for the rows of each chunk. */
 struct survey {
     struct table_load *work;
-    uint64_t rows; /* number of rows that the query found */
-    bool is_odd;   /* a chunk has more rows than declared, or a key is out of range */
+    bool is_odd; /* a chunk has fewer or more rows than declared, or a key is out of range */
 };
 
 static bool take_chunk(void *context, const int64_t *values)
@@ -582,26 +581,24 @@ static bool take_chunk(void *context, const int64_t *values)
     struct table_load *work = survey->work;
     const uint64_t first = (uint64_t)values[0], rows = (uint64_t)values[1];
     if (values[0] < 0 || first >= work->dataset->rows || first % CHUNK_ROWS != 0 ||
-        rows > table_load_chunk_rows(work, first / CHUNK_ROWS)) {
+        rows != table_load_chunk_rows(work, first / CHUNK_ROWS)) {
         survey->is_odd = true;
         return false;
     }
-    const uint64_t chunk = first / CHUNK_ROWS;
-    const bool is_whole = rows == table_load_chunk_rows(work, chunk);
-    work->states[chunk] = is_whole ? CHUNK_THERE : CHUNK_CUT;
-    work->rows += is_whole ? rows : 0;
-    survey->rows += rows;
+    work->there[first / CHUNK_ROWS] = true;
+    work->rows += rows;
     return true;
 }
 
-/* Finds the chunks that an interrupted load has left in the table, whole or in part. */
+/* Finds the chunks that an interrupted load has stored. A load stores a chunk as a whole, so other
+ * rows may be another program's. */
 static enum status survey_chunks(const struct datasets_place *place, struct table_load *work,
                                  uint64_t rows, struct error *error)
 {
     const struct script_dataset *dataset = work->dataset;
     const char quote = place->setup->connection.identifier_quote;
     struct buffer key = {0}, sql = {0};
-    work->states = calloc(work->chunks, 1);
+    work->there = calloc(work->chunks, sizeof *work->there);
     buffer_add_text(&key, "(");
     buffer_add_identifier(&key, work->key, quote);
     buffer_add_format(&key, " - (%" PRId64 "))", work->key_from);
@@ -613,15 +610,17 @@ static enum status survey_chunks(const struct datasets_place *place, struct tabl
     struct survey survey = {.work = work};
     const struct ask_numbers numbers = {2, take_chunk, &survey};
     enum status status = STATUS_FATAL;
-    if (work->states == NULL || buffer_failed(&key) || buffer_failed(&sql)) {
+    if (work->there == NULL || buffer_failed(&key) || buffer_failed(&sql)) {
         table_load_no_memory(error);
     } else {
         status = ask_numbers(place->plan->adapter, place->conn, buffer_text(&sql), &numbers, error);
     }
     buffer_fini(&key);
     buffer_fini(&sql);
-    if (status == STATUS_OK && (survey.is_odd || survey.rows != rows)) {
-        return refuse(error, "table '%.80s' has rows that %.60s does not declare: %s",
+    if (status == STATUS_OK && (survey.is_odd || work->rows != rows)) {
+        return refuse(error,
+                      "table '%.80s' has other rows than an interrupted load of %.60s leaves, and "
+                      "they may not be append's: %s",
                       dataset->name, short_name(place->plan->script),
                       REMEDY(&work->mark, dataset->name));
     }
@@ -899,7 +898,7 @@ void datasets_destroy(struct datasets *datasets)
     }
     for (size_t i = 0; i < datasets->count; i++) {
         buffer_fini(&datasets->works[i].create);
-        free(datasets->works[i].states);
+        free(datasets->works[i].there);
     }
     for (size_t i = 0; i < datasets->statement_count; i++) {
         free(datasets->texts[i]);
@@ -1029,19 +1028,34 @@ bool datasets_is_script_wrong(const struct datasets *datasets)
     return datasets->is_script_wrong;
 }
 
-void datasets_undo(const struct datasets_place *place, const struct datasets *datasets)
+/* Returns whether a table is the one that datasets_make created, and has only the rows that the
+ * load stored. */
+static bool is_untouched(const struct datasets_place *place, const struct table_load *work)
 {
-    for (size_t i = datasets->count; i > 0; i--) {
-        /* the last table first: it may refer to the tables before it */
+    struct error error = {.kind = ERROR_NONE};
+    struct table_mark mark;
+    const char *const name = work->dataset->name;
+    /* another table may have taken the name */
+    return read_mark(place, name, &mark, &error) == STATUS_OK &&
+           (mark.is_valid || place->setup->connection.table_mark == NULL) &&
+           count_there(place, name) == (int64_t)work->loaded;
+}
+
+void datasets_undo(const struct datasets_place *place, struct datasets *datasets)
+{
+    datasets->is_undone = true;
+    for (size_t i = 0; i < datasets->count && datasets->is_undone; i++) {
+        const struct table_load *work = &datasets->works[i];
+        datasets->is_undone = !work->is_made || is_untouched(place, work);
+    }
+    /* the last table first: it may refer to the tables before it */
+    for (size_t i = datasets->count; i > 0 && datasets->is_undone; i--) {
         const struct table_load *work = &datasets->works[i - 1];
         struct error error = {.kind = ERROR_NONE};
-        struct table_mark mark;
-        /* another table may have taken the name */
-        if (work->is_made && read_mark(place, work->dataset->name, &mark, &error) == STATUS_OK &&
-            (mark.is_valid || place->setup->connection.table_mark == NULL)) {
+        datasets->is_undone =
+            !work->is_made ||
             ask_drop_table(place->plan->adapter, place->conn, &place->setup->connection,
-                           work->dataset->name, &error);
-        }
+                           work->dataset->name, &error) == STATUS_OK;
     }
 }
 

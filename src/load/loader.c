@@ -84,8 +84,8 @@ static bool find_step(struct table_load *work, struct step *step)
 {
     const uint64_t last = work->chunks - 1; /* valid if there are chunks */
     if (work->phase == PHASE_CHUNKS) {
-        while (work->next < work->chunks && work->next != last && work->states != NULL &&
-               work->states[work->next] == CHUNK_THERE) {
+        while (work->next < work->chunks && work->next != last && work->there != NULL &&
+               work->there[work->next]) {
             work->next++;
         }
         if (work->next < work->chunks && work->next != last) {
@@ -103,7 +103,7 @@ static bool find_step(struct table_load *work, struct step *step)
         work->phase = PHASE_LAST;
     }
     if (work->phase == PHASE_LAST &&
-        (work->chunks == 0 || (work->states != NULL && work->states[last] == CHUNK_THERE))) {
+        (work->chunks == 0 || (work->there != NULL && work->there[last]))) {
         work->phase = PHASE_FINISH;
     }
     *step = (struct step){work, work->phase, last};
@@ -184,40 +184,6 @@ static void end_step(struct loader *loader, const struct step *step, enum status
     pthread_mutex_unlock(&loading->lock);
 }
 
-/* Deletes the rows of a chunk that an interrupted load left. Statements before and after keep
- * foreign keys from deleting rows of other tables. */
-static enum status delete_chunk(struct loader *loader, const struct table_load *work,
-                                uint64_t chunk, struct error *error)
-{
-    static const struct table_mark_statements none;
-    const struct plan *plan = loader->loading->plan;
-    const struct connection_info *connection = &loader->loading->setup->connection;
-    const struct table_mark_statements *words =
-        connection->table_mark == NULL ? &none : connection->table_mark;
-    const char quote = connection->identifier_quote;
-    const int64_t first = work->key_from + (int64_t)(chunk * CHUNK_ROWS);
-    struct buffer sql = {0};
-    buffer_add_text(&sql, "delete from ");
-    buffer_add_identifier(&sql, work->dataset->name, quote);
-    buffer_add_text(&sql, " where ");
-    buffer_add_identifier(&sql, work->key, quote);
-    buffer_add_format(&sql, " between %" PRId64 " and %" PRId64, first,
-                      first + (int64_t)table_load_chunk_rows(work, chunk) - 1);
-    enum status status = STATUS_OK;
-    if (words->begin_delete != NULL) {
-        status = plan->adapter->execute(loader->conn, words->begin_delete, error);
-    }
-    if (status == STATUS_OK) {
-        status = table_load_execute(plan, loader->conn, &sql, error);
-    }
-    if (words->end_delete != NULL && (status == STATUS_OK || status == STATUS_REJECTED)) {
-        const enum status ended = plan->adapter->execute(loader->conn, words->end_delete, error);
-        status = ended == STATUS_OK ? status : ended;
-    }
-    buffer_fini(&sql);
-    return status;
-}
-
 static void end_call(struct loader *loader)
 {
     loader->is_overdue = line_end_call(&loader->line) || loader->is_overdue;
@@ -262,22 +228,17 @@ static enum status append_chunk(struct loader *loader, const struct table_load *
     return status;
 }
 
-/* Loads a chunk; retries while the database is busy, as sessions do. */
+/* Loads a chunk; retries while the database is busy, as sessions do, unless it stored a part. */
 static enum status load_chunk(struct loader *loader, const struct table_load *work, uint64_t chunk,
                               struct error *error)
 {
     struct busy_retry retry;
     busy_retry_init(&retry);
-    bool is_cut = work->states != NULL && work->states[chunk] == CHUNK_CUT;
     for (;;) {
         uint64_t accepted = 0;
         error_clear(error);
-        enum status status = is_cut ? delete_chunk(loader, work, chunk, error) : STATUS_OK;
-        if (status == STATUS_OK) {
-            status = append_chunk(loader, work, chunk, &accepted, error);
-            is_cut = accepted > 0;
-        }
-        if (!busy_retry_may_go_on(&retry, status, error) || (is_cut && work->key == NULL) ||
+        const enum status status = append_chunk(loader, work, chunk, &accepted, error);
+        if (!busy_retry_may_go_on(&retry, status, error) || accepted > 0 ||
             is_stopped(loader->loading)) {
             return status;
         }
@@ -556,37 +517,36 @@ bool datasets_wait(struct datasets *datasets, struct load_counts *counts)
     return goes_on;
 }
 
-/* Sets *error for a load that did not finish. The text also says how many rows are loaded, and how
- * to load the rest. */
-static void describe_failure(const struct loading *loading, struct error *error)
+void datasets_explain(const struct datasets *datasets, const struct plan *plan, struct error *error)
 {
     uint64_t all, there;
     bool can_go_on = true;
-    for (size_t i = 0; i < loading->datasets->count; i++) {
-        const struct table_load *work = &loading->datasets->works[i];
+    for (size_t i = 0; i < datasets->count; i++) {
+        const struct table_load *work = &datasets->works[i];
         can_go_on = can_go_on && (work->phase == PHASE_DONE || work->key != NULL ||
                                   work->loaded + work->rows == 0);
     }
-    add_up(loading->datasets, &all, &there);
+    add_up(datasets, &all, &there);
     const char *advice = "'append prepare' loads the rest";
-    if (loading->datasets->is_script_wrong) {
-        advice = "the new tables are dropped";
+    if (datasets->is_script_wrong) {
+        advice =
+            datasets->is_undone
+                ? "the new tables are dropped"
+                : "the new tables stay: they may have rows of others; --recreate replaces them";
     } else if (!can_go_on) {
         advice = "--recreate starts over";
-    } else if (loading->plan->command == COMMAND_PREPARE) {
+    } else if (plan->command == COMMAND_PREPARE) {
         advice = "the same command loads the rest";
     }
     char rest[160];
     snprintf(rest, sizeof rest, "%s of %s rows are loaded; %s", UNITS_COUNT(there),
              UNITS_COUNT(all), advice);
-    const struct error first = loading->status != STATUS_OK ? loading->error : loading->open_error;
-    *error = first;
     if (interrupt_requested()) {
         error_clear(error);
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted: %s", rest);
         return;
     }
-    error->kind = loading->datasets->is_script_wrong ? ERROR_USAGE : error->kind;
+    const struct error first = *error;
     const int room = (int)(sizeof error->text - strlen(rest) - 4);
     snprintf(error->text, sizeof error->text, "%.*s (%s)", room > 0 ? room : 0, first.text, rest);
 }
@@ -672,12 +632,11 @@ enum status datasets_end_load(struct datasets *datasets, struct error *error)
         loading->status != STATUS_OK && loading->status != STATUS_LOST && !interrupt_requested() &&
         (kind == ERROR_USAGE || kind == ERROR_DATA || kind == ERROR_DUPLICATE ||
          kind == ERROR_NOT_FOUND || kind == ERROR_UNSUPPORTED);
-    if (!is_done) {
-        describe_failure(loading, error);
-    }
     enum status status = STATUS_OK;
     if (!is_done) {
         status = loading->status == STATUS_OK ? STATUS_LOST : loading->status;
+        *error = loading->status != STATUS_OK ? loading->error : loading->open_error;
+        error->kind = datasets->is_script_wrong ? ERROR_USAGE : error->kind;
     }
     free(loading);
     datasets->loading = NULL;

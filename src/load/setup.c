@@ -445,9 +445,6 @@ static enum exit_code end_load(struct setup *setup, const struct plan *plan, str
     if (status == STATUS_OK) {
         return task_conclude(status, "the first session", error);
     }
-    if (interrupt_requested()) {
-        return EXIT_CODE_INTERRUPTED;
-    }
     if (datasets_is_script_wrong(setup->datasets)) {
         struct task task = {
             .plan = plan,
@@ -461,7 +458,8 @@ static enum exit_code end_load(struct setup *setup, const struct plan *plan, str
         };
         task_run(&task, &(struct error){.kind = ERROR_NONE});
     }
-    return task_exit_code(error);
+    datasets_explain(setup->datasets, plan, error);
+    return interrupt_requested() ? EXIT_CODE_INTERRUPTED : task_exit_code(error);
 }
 
 /* Counts the rows of each table at the task's host. */

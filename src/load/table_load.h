@@ -17,12 +17,6 @@ enum {
     CHUNK_ROWS = 10000
 };
 
-enum chunk_state {
-    CHUNK_MISSING,
-    CHUNK_CUT, /* some rows of the chunk are present */
-    CHUNK_THERE,
-};
-
 /* The work that a table needs next. */
 enum phase {
     PHASE_CHUNKS, /* load all chunks except the last, with any number of loaders */
@@ -42,9 +36,9 @@ struct table_load {
     bool is_missing;
     bool is_made;           /* datasets_make created the table */
     struct table_mark mark; /* append's mark on the existing table */
-    uint64_t rows;          /* number of rows that were in whole chunks before the load */
+    uint64_t rows;          /* number of rows that were in the table before the load */
     uint64_t chunks;
-    uint8_t *states;  /* state of each chunk, of enum chunk_state; NULL if all chunks are missing */
+    bool *there;      /* whether each chunk is in the table; NULL if all chunks are missing */
     const char *key;  /* the primary-key column that holds the row number, or NULL */
     int64_t key_from; /* value of `key` in row 0 */
 
@@ -62,6 +56,7 @@ struct datasets {
     struct statement *statements;
     char **texts;            /* texts of the statements */
     bool is_script_wrong;    /* the load failed because of the script, and would fail again */
+    bool is_undone;          /* datasets_undo has dropped the new tables */
     struct loading *loading; /* the load in progress; owned; NULL at other times */
 };
 

@@ -4,10 +4,10 @@ import signal
 import subprocess
 
 import harness
-from prepare import OTHERS, TRIGGERS, Prepare
+from prepare import OTHERS, TRIGGERS, BesideOthers, Prepare
 
 
-class Tables(Prepare, harness.Postgresql):
+class Tables(BesideOthers, Prepare, harness.Postgresql):
     def names(self, catalogue, column):
         names = self.sql(f"select {column} from {catalogue} where schemaname = 'public'")
         return set(names.split())
