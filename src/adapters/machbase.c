@@ -286,9 +286,9 @@ static int64_t largest_unsigned(uint32_t native_type)
 {
     switch (native_type) {
     case MACHBASE_UINT16:
-        return UINT16_MAX;
+        return UINT16_MAX - 1; /* the largest value of the type stands for NULL */
     case MACHBASE_UINT32:
-        return UINT32_MAX;
+        return UINT32_MAX - 1;
     default:
         return INT64_MAX;
     }
@@ -375,26 +375,26 @@ bool machbase_encode(const struct column *column, union column_values values, si
     switch (column->type) {
     case COLUMN_INT16:
         value->int16 = values.int16[row];
-        return true;
+        return value->int16 != INT16_MIN; /* stands for NULL, like the other excluded values */
     case COLUMN_INT32:
         value->int32 = values.int32[row];
-        return true;
+        return value->int32 != INT32_MIN;
     case COLUMN_INT64:
         value->int64 = values.int64[row];
-        return true;
+        return value->int64 != INT64_MIN;
     case COLUMN_DECIMAL:
         value->int64 = values.int64[row];
         return value->int64 >= 0 && value->int64 <= largest_unsigned(column->native_type);
     case COLUMN_FLOAT32:
         value->float32 = values.float32[row];
-        return true;
+        return value->float32 < FLT_MAX || value->float32 > FLT_MAX;
     case COLUMN_FLOAT64:
         value->float64 = values.float64[row];
-        return true;
+        return value->float64 < DBL_MAX || value->float64 > DBL_MAX;
     case COLUMN_TIMESTAMP:
         value->time.ns = values.int64[row];
-        /* -4 to -2 are codes of the library */
-        return value->time.ns < -4 || value->time.ns > -2;
+        /* -4 to -1 are codes of the library */
+        return value->time.ns < -4 || value->time.ns > -1;
     case COLUMN_IP4:
         value->address.length = 4;
         memcpy(value->address.bytes, values.ip4[row], sizeof values.ip4[row]);

@@ -565,8 +565,11 @@ static bool is_place(const struct live *live, const char *place, const char *hos
     if (strcasecmp(place, own) == 0) {
         return true;
     }
+    if (live->port != 80) {
+        return false;
+    }
     own[strlen(own) - strlen(":80")] = '\0';
-    return live->port == 80 && strcasecmp(place, own) == 0;
+    return strcasecmp(place, own) == 0;
 }
 
 /* Returns whether the Host header names this machine: by a loopback name, by the name that --live

@@ -152,7 +152,7 @@ static void add_open(const struct switch_tracer *tracer, int proc, uint32_t pid,
 
 void switch_tracer_read(struct switch_tracer *tracer, struct kernel_waits *waits)
 {
-    const int map = bpf_map__fd(tracer->programs->maps.processes), proc = procfs_open();
+    const int map = bpf_map__fd(tracer->programs->maps.processes);
     struct switch_bpf__bss *bss = tracer->programs->bss;
     memset(waits, 0, sizeof *waits);
     waits->is_restarted =
@@ -168,6 +168,7 @@ void switch_tracer_read(struct switch_tracer *tracer, struct kernel_waits *waits
     waits->lost = bss->lost + kernel_read_counts(tracer->programs->obj).skipped;
     waits->elapsed_s = (double)(span.end_ns - span.begin_ns) / (double)MONO_NS_PER_S;
     add_sums(tracer, waits);
+    const int proc = procfs_open();
     uint32_t pid, *before = NULL;
     while (proc >= 0 && bpf_map_get_next_key(map, before, &pid) == 0) {
         add_open(tracer, proc, pid, &span, waits);

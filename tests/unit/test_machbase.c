@@ -168,7 +168,7 @@ TEST(test_times)
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
         const union column_values values = {.int64 = times};
         union machbase_value value;
-        const bool is_code = times[i] <= -2 && times[i] >= -4;
+        const bool is_code = times[i] <= -1 && times[i] >= -4;
         assert_int_equal(machbase_encode(&column, values, i, &value), !is_code);
         assert_true(is_code || value.time.ns == times[i]);
     }
@@ -176,14 +176,14 @@ TEST(test_times)
 
 TEST(test_values_that_do_not_fit)
 {
-    static const int64_t numbers[] = {65535, -1, 65536};
+    static const int64_t numbers[] = {65534, -1, 65535};
     static const struct text_value texts[] = {{"abcd", 4}, {"abcde", 5}, {"", 0}};
     const struct column number = column_of(MACHBASE_UINT16, 5);
     const struct column text = column_of(MACHBASE_VARCHAR, 4);
     union machbase_value value;
     (void)state;
     assert_true(machbase_encode(&number, (union column_values){.int64 = numbers}, 0, &value));
-    assert_int_equal(value.uint16, 65535);
+    assert_int_equal(value.uint16, 65534);
     assert_false(machbase_encode(&number, (union column_values){.int64 = numbers}, 1, &value));
     assert_false(machbase_encode(&number, (union column_values){.int64 = numbers}, 2, &value));
     assert_true(machbase_encode(&text, (union column_values){.text = texts}, 0, &value));
@@ -192,6 +192,32 @@ TEST(test_values_that_do_not_fit)
     assert_false(machbase_encode(&text, (union column_values){.text = texts}, 1, &value));
     assert_true(machbase_encode(&text, (union column_values){.text = texts}, 2, &value));
     assert_int_equal(value.variable.length, 0);
+}
+
+/* The library would store these values as NULL. */
+TEST(test_values_that_stand_for_null)
+{
+    static const int16_t shorts[] = {INT16_MIN, INT16_MIN + 1, INT16_MAX};
+    static const int32_t ints[] = {INT32_MIN, INT32_MIN + 1, INT32_MAX};
+    static const int64_t longs[] = {INT64_MIN, INT64_MIN + 1, INT64_MAX};
+    static const int64_t unsigneds[] = {UINT32_MAX, UINT32_MAX - 1, 0};
+    static const float floats[] = {FLT_MAX, -FLT_MAX, FLT_MAX / 2};
+    static const double doubles[] = {DBL_MAX, -DBL_MAX, DBL_MAX / 2};
+    static const struct {
+        int type;
+        union column_values values;
+    } cases[] = {
+        {MACHBASE_INT16, {.int16 = shorts}},   {MACHBASE_INT32, {.int32 = ints}},
+        {MACHBASE_INT64, {.int64 = longs}},    {MACHBASE_UINT32, {.int64 = unsigneds}},
+        {MACHBASE_FLOAT, {.float32 = floats}}, {MACHBASE_DOUBLE, {.float64 = doubles}},
+    };
+    EACH_CASE (i, cases, "type %d", cases[i].type) {
+        const struct column column = column_of(cases[i].type, 20);
+        union machbase_value value;
+        assert_false(machbase_encode(&column, cases[i].values, 0, &value));
+        assert_true(machbase_encode(&column, cases[i].values, 1, &value));
+        assert_true(machbase_encode(&column, cases[i].values, 2, &value));
+    }
 }
 
 TEST(test_addresses)
