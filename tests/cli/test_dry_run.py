@@ -12,12 +12,14 @@ local items = dataset("items", 10, {{"id", "int32", row(), key = true}, {"name",
 local put = statement("put", "INSERT INTO items (id, name) VALUES (?, ?)", {"int32", "text"})
 local get = statement("get", "SELECT id, name FROM items ORDER BY id")
 local make = statement("make", "CREATE TABLE made (a INTEGER)")
+local cells = statement("cells", "SELECT 7, NULL, name FROM items WHERE id = ?", {"int32"})
 local keep = statement("keep", "COMMIT", {}, {prepared = false})
 local missing = statement("missing", "SELECT 1 FROM missing", {}, {prepared = false})
 on_session(function() get:run() end)
 transaction("good", function()
     put:run(50, "it's\\na row")
     make:run()
+    cells:run(50)
     check(#get:all() == 11, "the new row is there")
     check(items:count() == 11)
     think(3600)
@@ -58,10 +60,10 @@ class DryRun(harness.Case):
         self.assertEqual([part.split("'")[0] for part in parts], ["", "good", "autocommit", "undone"])
         for text in ("put: INSERT INTO items (id, name) VALUES (?, ?)\n        values: 50, 'it's a row'\n",
                      "        10 rows in ", "        11 rows in ", "        ...\n", "make: CREATE TABLE",
-                     "check the new row is there: holds", "check: holds", "items:count: ",
+                     "        (7, NULL, 'it's a row')\n", "check the new row is there: holds", "check: holds", "items:count: ",
                      "think: 3600 s, left out", "    ended, rolled back\n"):
             self.assertIn(text, parts[1])
-        self.assertEqual(parts[1].count("\n        ("), 3 + 3)
+        self.assertEqual(parts[1].count("\n        ("), 3 + 1 + 3)
         for text in (", which commits each statement in a run", "items:append of 1,000 rows\n        not run: ",
                      "keep: COMMIT\n        not run: it has a BEGIN, COMMIT or ROLLBACK of its own"):
             self.assertIn(text, parts[2])
