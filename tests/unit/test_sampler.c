@@ -387,6 +387,8 @@ TEST(the_servers_cpu_time_is_that_of_the_work)
     struct resource_summary summary;
     stop(sampler, &summary);
     assert_true(summary.server_cpu_s >= 0.19);
+    assert_true(summary.mean_cpu.server > 0); /* the mean of the work is known, without a sample */
+    assert_true(summary.mean_cpu.server <= 100);
     assert_true(summary.server_cpu_s <= (double)(after_ns - before_ns) / MONO_NS_PER_S + 0.02);
     kill(server, SIGKILL);
     waitpid(server, NULL, 0);
