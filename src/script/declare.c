@@ -795,11 +795,12 @@ static int declare_statement(lua_State *lua)
             DEMAND(lua, table_add_column(&new->parameters, &column, &error) == STATUS_OK, "%s",
                    error.text);
         }
-        /* the kind stays so unless script_kind knows the first word of a text */
+        /* a statement that writes in one dialect counts as a write in all */
         new->kind = SCRIPT_OTHER;
         for (size_t i = 0; i < new->sql.count; i++) {
             const struct script_text *text = &new->sql.entries[i];
-            new->kind = new->kind == SCRIPT_OTHER ? script_kind(text->text) : new->kind;
+            const enum script_statement_kind kind = script_kind(text->text);
+            new->kind = kind == SCRIPT_WRITE || new->kind == SCRIPT_OTHER ? kind : new->kind;
             const unsigned lexis = text->dialect == NULL ? 0 : sql_lexis_of(text->dialect);
             const size_t marks = sql_script_count_parameters(text->text, lexis);
             new->controls_transaction =

@@ -281,6 +281,35 @@ TEST(test_declarations)
     script_destroy(script);
 }
 
+/* The first word of a text decides. A statement that writes in one dialect counts as a write,
+ * whatever the order of its texts in Lua's table. */
+TEST(test_kinds_of_statements)
+{
+    static const struct {
+        const char *texts;
+        enum script_statement_kind kind;
+    } cases[] = {
+        {"'select 1'", SCRIPT_READ},
+        {"' (SELECT 1)'", SCRIPT_READ},
+        {"'selected'", SCRIPT_OTHER},
+        {"'call p()'", SCRIPT_OTHER},
+        {"'Delete from t'", SCRIPT_WRITE},
+        {"{default = 'select 1', sqlite = 'update t set a = 1'}", SCRIPT_WRITE},
+        {"{default = 'update t set a = 1', sqlite = 'select 1'}", SCRIPT_WRITE},
+        {"{a = 'select 1', b = 'select 1', c = 'call p()', d = 'merge into t', e = 'values (1)'}",
+         SCRIPT_WRITE},
+        {"{a = 'call p()', b = 'select 1', c = 'call p()'}", SCRIPT_READ},
+    };
+    EACH_CASE (i, cases, "%s", cases[i].texts) {
+        char text[400];
+        snprintf(text, sizeof text, "statement('s', %s) transaction('t', function() end)",
+                 cases[i].texts);
+        struct script *script = load(text, NULL);
+        assert_int_equal(script->statements[0].kind, cases[i].kind);
+        script_destroy(script);
+    }
+}
+
 /* The dialect decides how many ? placeholders a text has. */
 TEST(test_parameters_by_dialect)
 {
