@@ -848,7 +848,7 @@ const struct option_entry option_table[] = {
      .default_text = "what this machine allows", SHOWN("max_sessions", "Sessions, at most")},
     {SEARCH, "max-time", "T", "end the search after T", TIME(search.max_time_ns, 0, 30 * DAY_NS),
      .default_number = 600 * SECOND, .key = "max_time_s"},
-    {SEARCH, "max-memory", "SIZE", "most memory that may be in use here",
+    {SEARCH, "max-memory", "SIZE", "most memory in use on this machine",
      BYTES(search.max_memory_bytes, UINT64_C(1) << 50), .default_text = "90 %",
      .key = "max_memory_bytes"},
     {SEARCH, "max-rows", "N", "end the search after N rows",
@@ -904,7 +904,8 @@ const struct option_entry option_table[] = {
      .details =
          "append asks the server on one more connection, again and again, what the run's sessions "
          "wait for: the log, locks, data files, the client. The report shows which share of the "
-         "time in appends, reads and commits was spent on each. `sql` also shows the statements of "
+         "time in appends, reads and commits was spent on each wait. `sql` also shows the "
+         "statements of "
          "sessions that block others; these statements may contain data. `kernel` asks the kernel "
          "of this machine instead of the database: how long the server's threads used a CPU, and "
          "how long they waited for a CPU, for the disk, for each other or for the client. `kernel` "
@@ -914,7 +915,7 @@ const struct option_entry option_table[] = {
      .page = "why.md"},
     {RUN | CHECK, "io-trace", "[=full|requests|try]", "trace each I/O of the server, by layer",
      CHOICE(io_trace, io_trace_words), .store = store_io_trace, SHOWN("io_trace", "I/O trace"),
-     .details = "`full`, which is also meant without a value, traces each read, write and fsync of "
+     .details = "`full`, also without a value, traces each read, write and fsync of "
                 "the server's processes and each request to the disk. It measures the time in the "
                 "file system, in the queue and at the device. `requests` traces only the requests, "
                 "which costs less. `try` is `full` if this machine allows tracing; otherwise the "
@@ -923,9 +924,10 @@ const struct option_entry option_table[] = {
     {MEASURE | CERTIFY, "server-pid", "PID[!]", "server's process; with !: unchecked",
      COUNT(server_pid, INT32_MAX), .store = store_server_pid, .default_text = "found by port",
      OF(PLACE), .key = "server_pid", OF_SERVER,
-     .details = "append measures this process and its children. append refuses a process that does "
-                "not hold the server's port and is not related to the process that does, unless a "
-                "`!` follows the number."},
+     .details =
+         "append measures this process and its children. append refuses a process that neither "
+         "holds the server's port nor is related to the process that holds it. With a `!` "
+         "after the number, append accepts any process."},
     {MEASURE, "server-cgroup", "DIR", "server's cgroup folder, for its memory and CPU",
      TEXT(server_cgroup), OF(PLACE), .key = "server_cgroup", OF_SERVER},
     {MEASURE | CERTIFY, "data-directory", "DIR",
