@@ -5,7 +5,7 @@
 #                                             belong to a user who is not root; an option is an element
 #                                             of its configuration ("max_connections=8") or an element
 #                                             within one ("merge_tree/parts_to_throw_insert=9")
-#   clickhouse.sh stop DIR [fast|immediate]   stops it: in order, or immediately (SIGKILL)
+#   clickhouse.sh stop DIR [fast|immediate]   stops it: cleanly, or immediately (SIGKILL)
 #   clickhouse.sh kill DIR                    kills it with SIGKILL, like a crash
 #   clickhouse.sh restart DIR                 starts a stopped or killed server on its old port
 #

@@ -3,7 +3,7 @@
 #
 #   influxdb.sh start DIR [section.setting=value …]   creates and starts a server in DIR/influxdb; its
 #                                                     files belong to a user who is not root
-#   influxdb.sh stop DIR [fast|immediate]             stops it: in order, or immediately (SIGKILL)
+#   influxdb.sh stop DIR [fast|immediate]             stops it: cleanly, or immediately (SIGKILL)
 #   influxdb.sh kill DIR                              kills it with SIGKILL, like a crash
 #   influxdb.sh restart DIR                           starts a stopped or killed server on its old port
 #

@@ -3,7 +3,7 @@
 #
 #   mariadb.sh start DIR [option=value …]    creates and starts a server in DIR/mariadb; its files
 #                                            belong to a user who is not root
-#   mariadb.sh stop DIR [fast|immediate]     stops it: in order, or immediately (SIGKILL)
+#   mariadb.sh stop DIR [fast|immediate]     stops it: cleanly, or immediately (SIGKILL)
 #   mariadb.sh kill DIR                      kills it with SIGKILL, like a crash
 #   mariadb.sh restart DIR                   starts a stopped or killed server on its old port
 #

@@ -7,7 +7,7 @@
 #                                               ~/.cache/append
 #   questdb.sh start DIR [setting=value …]      creates and starts a server in DIR/questdb; its files
 #                                               belong to a user who is not root
-#   questdb.sh stop DIR [fast|immediate]        stops it: in order, or immediately (SIGKILL)
+#   questdb.sh stop DIR [fast|immediate]        stops it: cleanly, or immediately (SIGKILL)
 #   questdb.sh kill DIR                         kills it with SIGKILL, like a crash
 #   questdb.sh restart DIR                      starts a stopped or killed server on its old port
 #

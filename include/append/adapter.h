@@ -92,10 +92,10 @@ struct target {
      * open gives up and returns LOST with ERROR_CANCELLED. */
     bool (*is_cancelled)(void);
 
-    /* May be NULL. Adapters whose servers speak first call it once, in the thread of open, after a
-     * server has accepted the connection and then sent nothing for some seconds. Returns true if
-     * the server speaks another protocol; open then gives up and returns LOST with ERROR_CANCELLED.
-     * The call may take up to 1 s, which does not count towards the time limit. */
+    /* May be NULL. For protocols in which the server sends the first bytes: open calls it once, in
+     * its own thread, if a server that accepted the connection has sent nothing for some seconds.
+     * Returns true if the server speaks another protocol; open then gives up and returns LOST with
+     * ERROR_CANCELLED. The call may take up to 1 s, which does not count towards the time limit. */
     bool (*is_another)(void *silence_context);
     void *silence_context;
 };
@@ -227,7 +227,7 @@ struct wait_queries {
 
     unsigned least_gap_ms; /* shortest time between two polls, when a poll disturbs the server */
 
-    /* The classes of waits; the first entry that fits counts. Upper and lower case are the same. A
+    /* The classes of waits; the first entry that fits counts. Case is ignored. A
      * NULL fits every text, and an event that ends in '*' fits every event that begins like it.
      * The entry with two NULLs is the last one: all other waits are WAIT_OTHER. */
     const struct wait_meaning {

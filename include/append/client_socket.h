@@ -87,8 +87,8 @@ enum {
  * default of all adapters when answer_timeout_ms is 0. */
 unsigned client_socket_answer_ms(unsigned answer_timeout_ms) APPEND_API(client_socket_answer_ms);
 
-/* Makes TCP watch the peer of a socket, with the times CLIENT_SOCKET_IDLE_S to
- * CLIENT_SOCKET_ANSWER_MS; an answer_timeout_ms other than 0 replaces the latter. */
+/* Makes TCP watch the peer of a socket, with the times above. An answer_timeout_ms other than 0
+ * replaces CLIENT_SOCKET_ANSWER_MS. */
 void client_socket_watch_peer(int descriptor, unsigned answer_timeout_ms)
     APPEND_API(client_socket_watch_peer);
 

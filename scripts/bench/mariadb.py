@@ -57,7 +57,7 @@ class Mariadb:
             "mysqlslap", "--no-drop", "--create-schema=append", f"--delimiter={DELIMITER}",
             f"--concurrency={sessions}", f"--number-of-queries={statements}",
             f"--query={self.folder}/mysqlslap-{read}.sql", "--csv"), self.folder)
-        # engine, kind, mean, least and most seconds, clients, statements per client
+        # engine, kind, mean, minimum and maximum seconds, clients, statements per client
         measured.sessions_rate = rows / measured.find(r"^[^,]*,[^,]*,([\d.]+),")
         return measured
 

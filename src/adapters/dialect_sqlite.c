@@ -194,8 +194,8 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     return status;
 }
 
-/* Writes names that describe reads back. Times and addresses are stored as text: without "text" in
- * its type a column would convert texts that look like numbers. SQLite numbers only a column of
+/* Writes names that describe() reads back. Times and addresses are stored as text: without "text"
+ * in its type a column would convert texts that look like numbers. SQLite numbers only a column of
  * type INTEGER that is the whole primary key, because this column is the rowid. */
 static bool declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
 {

@@ -53,8 +53,8 @@ typedef void *handle;
 typedef void (*on_error_function)(handle statement, int code, void *message, long length, void *row,
                                   long row_length);
 
-/* The library's functions, by the library's names for them. The declarations take writable strings,
- * but the functions do not write to them. Only the low 16 bits of a result are defined. */
+/* The library's functions, under their own names. The declarations take writable strings, but the
+ * functions do not write to them. Only the low 16 bits of a result are defined. */
 #define FUNCTIONS(FUNCTION)                                                                        \
     FUNCTION(SQLAllocEnv, handle *environment)                                                     \
     FUNCTION(SQLAllocConnect, handle environment, handle *connection)                              \

@@ -1423,7 +1423,7 @@ static bool take_column(SQLHSTMT statement, void *context)
     const int sql_type = (int)get_number(statement, 5);
     get_text(statement, 6, column.type_name, sizeof column.type_name);
     int64_t size = get_number(statement, 7); /* characters, bytes or digits; 0: unknown */
-    /* digits after the point or the second; -1: unknown */
+    /* decimal digits of a number, or of the seconds in a time; -1: unknown */
     int64_t digits = get_text(statement, 9, text, sizeof text) ? strtol(text, NULL, 10) : -1;
     column.is_nullable = get_number(statement, 11) != SQL_NO_NULLS;
     column.has_default =

@@ -79,9 +79,9 @@ struct adapter_conn {
                                                  disconnected */
     bool has_begun;                           /* begin has begun a transaction */
     bool has_stale_plan;              /* the latest statement failed as stale: see is_stale */
-    const struct statement *run_last; /* latest statement that run has run with is_prepared */
+    const struct statement *run_last; /* the latest statement run with is_prepared */
     struct answers run_answers;       /* the sizes of run_last's answers */
-    bool is_run_prepared;             /* run_last is prepared, under a name with run_generation */
+    bool is_run_prepared;             /* run_last is prepared, as "run_<run_generation>" */
     unsigned run_generation;
     unsigned names;                 /* number of names that were given to prepared statements */
     const struct table *copy_table; /* the table for which copy_sql was written */
@@ -1486,8 +1486,8 @@ out:
     return status;
 }
 
-/* Implements adapter.end_sessions. The port must match as well as the number, because a pooler
- * invents the number, and a process number may be reused. */
+/* Implements adapter.end_sessions. Number and port must both match, because a pooler invents the
+ * number, and a process number may be reused. */
 static enum status end_sessions(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
                                 struct error *error)

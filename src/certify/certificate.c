@@ -29,10 +29,10 @@ static const struct {
                          "rows were there that append had not sent"},
     [FINDING_REJECTED] = {"row was there although the server had refused its transaction",
                           "rows were there although the server had refused their transactions"},
-    [FINDING_TORN] = {"row did not fit its checksum", "rows did not fit their checksums"},
+    [FINDING_TORN] = {"row did not match its checksum", "rows did not match their checksums"},
     [FINDING_HALF] = {"transaction was there only in part", "transactions were there only in part"},
-    [FINDING_HOLE] = {"lost transaction was followed by a later one that was there",
-                      "lost transactions were followed by later ones that were there"},
+    [FINDING_HOLE] = {"lost transaction was followed by a later transaction that was there",
+                      "lost transactions were followed by later transactions that were there"},
     [FINDING_DAMAGE] = {"table or index was damaged", "tables and indexes were damaged"},
 };
 

@@ -28,11 +28,11 @@
     X(FOREIGN, "foreign", "Foreign", "rows that append has not sent")                              \
     X(REJECTED, "rejected", "Rejected but kept",                                                   \
       "rows that are in the table although the server refused their transaction")                  \
-    X(TORN, "torn", "Torn", "rows whose values do not fit their checksum")                         \
+    X(TORN, "torn", "Torn", "rows whose values do not match their checksum")                       \
     X(HALF, "half", "Half transactions",                                                           \
       "batches and transactions of which some rows are in the tables and some are not")            \
     X(HOLE, "holes", "Holes",                                                                      \
-      "lost transactions of a session that are followed by a later one that is there")             \
+      "lost transactions of a session that has a later transaction in the tables")                 \
     X(DAMAGE, "damage", "Damaged objects", "tables and indexes that the server's own check reports")
 
 enum fault_finding {

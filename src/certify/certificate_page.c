@@ -16,7 +16,7 @@ static const char *const uncovered[][2] = {
     {"Torn pages",
      "A block that the file system sends to the disk is written whole or not at all. Blocks that a "
      "power loss leaves half written on the disk itself were not simulated."},
-    {"Reordering", "A disk that carries out writes in a changed order was not simulated."},
+    {"Reordering", "A disk that reorders writes was not simulated."},
     {"Other damage",
      "Bits that change on the disk, errors that a read, a write or a flush returns, "
      "and a disk that is full were not tested."},
@@ -78,7 +78,7 @@ static void add_header(struct buffer *html, const struct certificate *certificat
     snprintf(words, sizeof words, "rows; %s of %s faults with findings", UNITS_COUNT(all.broken),
              UNITS_COUNT(all.done));
     add_tile(html, "Lost", UNITS_COUNT(lost), words);
-    add_tile(html, "Longest time down", all.down_ns > 0 ? UNITS_NS(all.down_ns) : "–",
+    add_tile(html, "Longest downtime", all.down_ns > 0 ? UNITS_NS(all.down_ns) : "–",
              "from a fault until the server accepted a session again");
     buffer_add_text(html, "</div>\n");
 }
@@ -139,10 +139,10 @@ static void add_kinds(struct buffer *html, const struct fault_series *series)
                  tally.done == 0 ? "none" : UNITS_COUNT(tally.done), UNITS_COUNT(tally.telling),
                  UNITS_COUNT(tally.broken), bound);
     }
-    page_close_table(&table,
-                     "A fault could show a loss if rows were acknowledged since the previous fault "
-                     "and all rows were read back afterwards. After n such faults without a loss, "
-                     "with 95 % confidence fewer than 3/n of them lose a row (rule of three).");
+    page_close_table(
+        &table, "A fault could show a loss if rows were acknowledged since the previous fault "
+                "and all rows were read back afterwards. After n such faults without a loss, "
+                "with 95 % confidence fewer than 3/n of such faults lose a row (rule of three).");
 }
 
 /* Returns the value of a setting; "–" if the server did not report the setting. */
@@ -309,7 +309,7 @@ void certificate_add_page(struct buffer *html, const struct certificate *certifi
     const struct page_table table = page_open_table(html, "Files of this certificate", columns);
     PAGE_ROW(&table, CERTIFICATE_CSV, csv_hash);
     PAGE_ROW(&table, CERTIFICATE_JSON, json_hash);
-    page_close_table(&table, "sha256sum prints the same for files that were not changed.");
+    page_close_table(&table, "sha256sum prints the same hash for an unchanged file.");
     buffer_add_text(html, "<footer>Made by append " APPEND_VERSION ".</footer>\n"
                           "</main>\n</body>\n</html>\n");
 }

@@ -475,7 +475,7 @@ static void strike(struct course *course, struct fault_result *result)
     }
 }
 
-/* Runs a series of faults with these settings of an own server. Returns whether a fault
+/* Runs a series of faults with these settings of append's own server. Returns whether a fault
  * had a finding. course->error says why the series could not be finished. */
 static bool run_series(struct course *course, const struct fault *faults,
                        const struct plan_texts *options, uint64_t seed)

@@ -42,7 +42,7 @@ void tables_free_setup(struct setup *setup);
  * Reading everything back after a fault, and comparing it with the account.
  *
  * Each table is read once, in any order, with 16 bytes of memory for each transaction. A row counts
- * as found only if its checksum fits all of its values. The audit stores its results in the
+ * as found only if its checksum matches its values. The audit stores its results in the
  * account: a transaction in doubt that was found must stay, a transaction in doubt that was not
  * found must not appear later, and a transaction with a finding is not judged again. So each
  * finding belongs to one fault.

@@ -1,4 +1,4 @@
-/* Facts about what a server's data lies on. */
+/* Facts about the storage that holds a server's data. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

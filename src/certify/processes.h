@@ -11,8 +11,8 @@
  * them. */
 void processes_signal(pid_t root, bool with_root, int number);
 
-/* Kills a process and all of its descendants, in a way in which no descendant can start another
- * process meanwhile. Returns false if any of these processes still runs after `limit_ns`. */
+/* Kills a process and all of its descendants; none of them can start another process meanwhile.
+ * Returns false if any of these processes still runs after `limit_ns`. */
 bool processes_kill(pid_t root, int64_t limit_ns);
 
 /* Called in a new process that serves this program. Makes the process end when the program ends,

@@ -261,8 +261,9 @@ static enum exit_code check_faults(const struct subject *subject, struct error *
     const unsigned *counts = subject->faults.counts;
     if (is_embedded(subject) &&
         counts[FAULT_KILL] + counts[FAULT_POWER] != fault_total(&subject->faults)) {
-        return usage_refuse(error, "SQLite is part of append's process: --faults can be kill and "
-                                   "power");
+        return usage_refuse(error,
+                            "SQLite is part of append's process: --faults may have only kill and "
+                            "power");
     }
     if (subject->plan->certify.is_proven && subject_unsafe(subject) == NULL) {
         return usage_refuse(error,
@@ -310,7 +311,7 @@ enum exit_code subject_choose(struct subject *subject, const struct fault_counts
     return EXIT_CODE_OK;
 }
 
-/* Makes the folders of an own server, which belong to its user. */
+/* Creates the folders of append's own server. They belong to the server's user. */
 static enum status make_folders(struct subject *subject, struct error *error)
 {
     char path[SUBJECT_PATH_BYTES + 8];
@@ -386,7 +387,7 @@ static enum status make_own(struct subject *subject, const struct plan_texts *op
     status = keeper_begin(&subject->keeper, &subject->kept, error);
     if (status == STATUS_OK && (keeper_order(&subject->keeper, KEEPER_MAKE, error) != STATUS_OK ||
                                 keeper_order(&subject->keeper, KEEPER_START, error) != STATUS_OK)) {
-        error_prefix(error, "the server could not be made (its output is in %.200s/server.log)",
+        error_prefix(error, "the server could not be created (its output is in %.200s/server.log)",
                      subject->plan->out_folder);
         status = STATUS_FATAL;
     }

@@ -118,8 +118,8 @@ static bool has_mounts_below(const char *folder)
     return has;
 }
 
-/* Looks for a file that is not on the way from the root of a file system to the data directory.
- * Writes its path to `other`. */
+/* Looks for a file beside the folders that lead from the root of a file system to the data
+ * directory. Writes its path to `other`. */
 static bool has_other_files(const char *root, const char *data, char *other, size_t size)
 {
     char path[DISK_PATH_BYTES];

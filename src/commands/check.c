@@ -7,7 +7,7 @@
 #include "plan/facts.h"
 #include "report/text.h"
 
-/* Assumed needs of a session of a server when `append check` has no target. */
+/* What a session is assumed to need when `append check` has no target. */
 enum {
     DEFAULT_STACK_BYTES = 256 * 1024,
     DEFAULT_FILES = 1

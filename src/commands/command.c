@@ -106,7 +106,7 @@ const struct command_entry command_table[] = {
     },
     {
         .form = {COMMAND_CONTROL, "control", "append control DIR CHANGE", 2, 2, true},
-        .line = "change a run while it goes on",
+        .line = "change a run in progress",
         .about = "append control changes the run in the folder DIR, which must have been started\n"
                  "with --control. CHANGE is rate=N (per second), sessions=N (at work), pause,\n"
                  "resume, stop, or mark=TEXT (a mark in the charts).\n",

@@ -151,7 +151,7 @@ enum exit_code command_control(int argc, char **argv)
         return is_long
                    ? command_say(EXIT_CODE_USAGE, "the change is longer than %d bytes: shorten it",
                                  (int)CONTROL_TEXT_BYTES)
-                   : command_say(EXIT_CODE_USAGE, "the change is not a text in UTF-8");
+                   : command_say(EXIT_CODE_USAGE, "the change is not valid UTF-8");
     }
     const int sock = connect_to(folder);
     const ssize_t length = sock < 0 ? sock : ask(sock, &body, answer);

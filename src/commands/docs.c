@@ -305,7 +305,7 @@ static bool put_markdown(const char *part)
 /* The completions. */
 
 /* Writes the command by which a shell offers values for an option: files, folders, adapters,
- * workloads, or the choices that the option's argument has in small letters ("count" and "none" of
+ * workloads, or the choices that the option's argument has in lower case ("count" and "none" of
  * "count|none|SQL"). Some options have no values to offer. */
 static void put_offer(const struct option_entry *entry, bool is_zsh)
 {

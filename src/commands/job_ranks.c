@@ -217,7 +217,7 @@ static enum exit_code follow(struct job *job, enum command command)
     buffer_fini(&bytes);
     return command_say(
         EXIT_CODE_SHORT,
-        "rank %u on %.60s: rank 0 did not take the result of this rank, whose files stay "
+        "rank %u on %.60s: rank 0 did not accept the result of this rank, whose files stay "
         "in %.200s",
         ranks_number(job->ranks), ranks_machine(job->ranks, ranks_number(job->ranks)),
         job->plan->out_folder);

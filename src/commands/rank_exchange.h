@@ -28,7 +28,7 @@ void rank_exchange_fini(struct rank_exchange *exchange);
 enum exit_code rank_exchange_allow(const struct ranks *ranks, const struct plan *plan,
                                    struct error *error);
 
-/* Checks the plan with rank_exchange_allow and sends it to the other ranks, on rank 0. */
+/* On rank 0: checks the plan with rank_exchange_allow and sends it to the other ranks. */
 enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *plan,
                                        struct error *error);
 

@@ -242,9 +242,9 @@ enum figure_better {
     /* BEHIND: checks with fewer rows than the rows before the run plus the session's acknowledged
      * rows */ \
     /* BACKWARD: checks with fewer rows than an earlier check of the session */ \
-    K(FRESH_CHECKS, "fresh_checks", "freshness.checks counters", "reads checked against own rows", \
+    K(FRESH_CHECKS, "fresh_checks", "freshness.checks counters", "reads checked against rows of their own session", \
       VERIFIED, NEITHER, NULL) \
-    K(FRESH_BEHIND, "fresh_behind", "freshness.behind counters", "reads that missed own rows", VERIFIED, \
+    K(FRESH_BEHIND, "fresh_behind", "freshness.behind counters", "reads that missed rows of their own session", VERIFIED, \
       LOW, NULL) \
     K(FRESH_BACKWARD, "fresh_backward", "freshness.backward counters", \
       "reads that went backwards", VERIFIED, LOW, NULL) \

@@ -303,7 +303,7 @@ static bool read_process(struct survey *survey, struct limited_process *process,
     return true;
 }
 
-/* Counts the open descriptors of a process whose number is below the limit. A descriptor at or
+/* Counts the open descriptors of a process that are numbered below the limit. A descriptor at or
  * above the limit, possibly inherited, does not use up the limit. Descriptors that this reading
  * itself has open are left out. Returns false if the descriptors cannot be read. */
 static bool count_files(const struct survey *survey, struct draft *draft)

@@ -141,7 +141,7 @@ struct evidence {
     /* limits that the server reported after the sessions had ended */
     struct server_limits server_after;
     size_t server_count;
-    /* the servers; the first entry is the server of the question */
+    /* the servers; the first entry is the server in the limits_query */
     struct evidence_server servers[1 + URL_HOSTS_MAX];
     int64_t counters[EVIDENCE_COUNTERS]; /* values before the first session; negative: unknown */
     uint64_t growth[EVIDENCE_COUNTERS];  /* growth during the run; 0: no growth, or unknown */

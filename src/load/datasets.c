@@ -300,7 +300,8 @@ struct divided {
     unsigned part; /* number of the part, from 0 */
 };
 
-/* Writes the lower bound of a part, or of the part after the last. */
+/* Writes the lower bound of part number `part`; after the last part, its upper bound. If at_end is
+ * not NULL, it stands for the bounds of the whole range. */
 static void write_bound(struct buffer *sql, const struct divided *of, unsigned part,
                         const char *at_end)
 {
@@ -396,11 +397,11 @@ static enum status check_structure(const struct datasets_place *place,
     const struct partition_statements *words = connection->partitions;
     bool is_divided = dataset->partitions.count > 0;
     if (is_divided && words == NULL) {
-        return refuse(error, "append makes no partitions in %s: leave partitions out",
+        return refuse(error, "append cannot create partitions in %s: remove partitions",
                       connection->dialect);
     }
     if (dataset->foreign_key_count > 0 && connection->foreign_keys == NULL) {
-        return refuse(error, "append makes no foreign keys in %s: leave foreign_keys out",
+        return refuse(error, "append cannot create foreign keys in %s: remove foreign_keys",
                       connection->dialect);
     }
     for (size_t i = 0; i < dataset->foreign_key_count; i++) {
@@ -646,7 +647,7 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
         ask_count_shown(plan->adapter, place->conn, &counted->count, &wait, before, error);
     place->on_answer(place->context);
     const uint64_t rows = *before;
-    /* the rows of a loaded table may have become more or fewer in runs since */
+    /* runs after the load may have added or removed rows */
     const bool has_varied =
         dataset->varies && rows > 0 && work->mark.is_valid && !work->mark.is_loading;
     if (status != STATUS_OK || dataset->rows == 0 || rows == dataset->rows || has_varied) {

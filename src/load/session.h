@@ -61,7 +61,7 @@ struct load {
     struct cut_list *cut; /* sessions whose connections were cut; owned by the caller; filled by the
                              main thread */
 
-    /* the polls of the waits of each hold, in a search; NULL without --waits */
+    /* in a search, polls the waits during each hold; NULL without --waits */
     struct wait_watch *waits;
     struct waits *waited;        /* receives the polls of `waits` */
     struct transaction_log *log; /* the log of transactions; NULL without --log-transactions */
@@ -83,8 +83,8 @@ struct load {
     /* The fleet sets the members below. Members that change are atomic or have their own lock. */
     struct statement read;   /* the statement of reads: count(*), or the user's query */
     struct causes *causes;   /* errors of the run; in a search, errors of the current level */
-    struct causes *mistakes; /* errors in the script, during all of the run; in a run the pointer
-                                equals `causes` */
+    struct causes *mistakes; /* errors in the script, of the whole search; outside a search the
+                                pointer equals `causes` */
     struct gate gate;
     struct epoch first_epoch; /* the epoch that follows the plan; each change by hand adds an epoch
                                  after it */

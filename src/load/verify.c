@@ -134,7 +134,7 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
 static enum status read_rows(const struct setup *setup, const struct plan *plan, struct scan *scan,
                              struct error *error)
 {
-    static const char notice[] = "reading the rows of the run back";
+    static const char notice[] = "reading back the rows of the run";
     const struct result *result = scan->result;
     if (result->host_count == 1 || result->are_hosts_one) {
         return read_table(plan, scan, setup->host, false, notice, error);

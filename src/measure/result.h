@@ -179,7 +179,7 @@ struct invariant_result {
     X(uint64_t, sessions_cut, SUM) /* sessions whose connection append cut after a stop */ \
     /* time from the gate's opening to the last due arrival; 0 without random arrivals */ \
     X(int64_t, last_due_ns, MAX) \
-    /* most of a session's rows missing in its count(*) */ \
+    /* the highest number of a session's rows that its count(*) did not show */ \
     X(uint64_t, worst_lag_rows, MAX) \
     X(enum stop_reason, stop_reason, REASON)
 /* clang-format on */

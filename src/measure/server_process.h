@@ -110,7 +110,7 @@ struct process {
     unsigned missing;           /* number of walks since the process was last seen */
     int64_t credit_ns;          /* growth of seen.reaped_ns in the last walk, less the time of ended
                                    children */
-    int64_t old_credit_ns;      /* value of credit_ns in the walk before */
+    int64_t old_credit_ns;      /* credit_ns of the previous walk */
     struct process_memory memory;
 };
 

@@ -728,8 +728,8 @@ static void judge_rows(struct judge *judge, const char *why)
         (!has_script && (s->finished < s->requested || r->acknowledged == 0))) {
         judge_short(judge, why);
     }
-    /* reconnects and refusals count even when all rows are acknowledged: the server was away for a
-     * time */
+    /* reconnects and refusals count even when all rows are acknowledged: they show that the server
+     * was unavailable for a time */
     DEGRADED_IF(judge, reconnects > 0 && has_script, "%s %s lost and re-established",
                 UNITS_COUNT(reconnects),
                 units_plural(reconnects, "connection was", "connections were"));

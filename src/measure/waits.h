@@ -132,8 +132,8 @@ const struct wait_counter *waits_next_counter(const struct waits *waits, size_t 
  * all of their time. Does nothing if the polls have seen no query of the operation. */
 void waits_note_time(struct waits *waits, size_t operation, const char *event, double time);
 
-/* Divides the wait WAIT_QUERY of each operation in proportion to the noted times. The part of the
- * whole time that no noted wait has becomes WAIT_REST. The rows of intervals keep WAIT_QUERY. */
+/* Divides the wait WAIT_QUERY of each operation in proportion to the noted times. Time outside the
+ * noted waits becomes WAIT_REST. The rows of intervals keep WAIT_QUERY. */
 void waits_divide(struct waits *waits);
 
 /* Notes what a missing privilege hides, a static text. */

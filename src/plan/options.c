@@ -679,7 +679,7 @@ const struct option_entry option_table[] = {
      .page = "databases/machbase.md"},
     {MEASURE | PREPARE, "connect-concurrency", "N", "sessions that connect at the same time",
      SESSIONS(connect_concurrency), .default_number = 64,
-     SHOWN("connect_concurrency", "Connecting at a time")},
+     SHOWN("connect_concurrency", "Sessions connecting at once")},
     {ALL, "connect-timeout", "T", "time limit of one connect",
      TIME(connect_timeout_ns, SECOND, DAY_NS), .default_number = 30 * SECOND,
      .key = "target.connect_timeout_s",
@@ -727,12 +727,12 @@ const struct option_entry option_table[] = {
      .default_number = 100, SHOWN("batch_rows", "Rows in a batch"), WITHOUT_SCRIPT},
     {LOAD, "read", "count|none|SQL", "read after each append", CHOICE(read_mode, read_words),
      .store = store_read, .default_text = "count; find-max: none",
-     SHOWN("read_mode", "Read after it"), WITHOUT_SCRIPT,
+     SHOWN("read_mode", "Read after a batch"), WITHOUT_SCRIPT,
      .details = "`count` is `count(*)`. SQL is a query; append reads its result and discards it. "
                 "append runs the query once before the sessions start, so that a mistake in the "
                 "query ends the run at once."},
     {LOAD, "read-every", "N", "read after every N batches of a session",
-     COUNT(read_every, UINT32_MAX), .default_number = 1, SHOWN("read_every", "Read every, batches"),
+     COUNT(read_every, UINT32_MAX), .default_number = 1, SHOWN("read_every", "Batches per read"),
      WITHOUT_SCRIPT},
     {LOAD, "data", "varied|constant", "values like real logs, or constant values",
      CHOICE(data_mode, data_words), SHOWN("data_mode", "Data"), WITH_OWN_ROWS},
@@ -792,7 +792,7 @@ const struct option_entry option_table[] = {
      .store = store_tries, .default_text = "the script's",
      SHOWN("tries", "Tries of a transaction, at most"), WITH_SCRIPT},
     {RUN, "late", "T", "with --rate: skip transactions more than T late", TIME(late_ns, 0, DAY_NS),
-     SHOWN("late_s", "Skipped when late by, s"), WITH_SCRIPT,
+     SHOWN("late_s", "Skipped if later than, s"), WITH_SCRIPT,
      .details = "A transaction that begins more than T after its due time is skipped and counted. "
                 "Without the option, every transaction begins."},
     {RUN, "max-failed", "N|P%", "transactions that may fail without exit code 1", OTHER(max_failed),
@@ -972,10 +972,10 @@ const struct option_entry option_table[] = {
      OF(CALL), .key = "live_control",
      .details = "The page gets buttons that change the rate and the number of sessions at work, "
                 "make a mark, pause the run and end it. The option includes `--control`.",
-     .page = "watching.md#change-a-run-while-it-goes-on"},
+     .page = "watching.md#change-a-run-in-progress"},
     {RUN_ALONE, "control", NULL, "take changes from append control", FLAG(is_control), OF(CALL),
      .key = "control", .details = "During the run, `append control DIR rate=20k` changes its rate.",
-     .page = "watching.md#change-a-run-while-it-goes-on"},
+     .page = "watching.md#change-a-run-in-progress"},
     {RUN, "mark", "TIME=TEXT", "labelled line in the charts", TEXTS(mark_texts),
      .store = store_mark, .key = "mark",
      .details = "TIME is " MOMENT_FORM
@@ -1305,7 +1305,7 @@ enum exit_code options_read(const struct command_form *form, int argc, char **ar
                             struct given_list *given, struct words *operands, struct error *error)
 {
     struct option longs[COUNT_OF(option_table) + 1];
-    /* with the ':' getopt returns ':' for a missing value */
+    /* the leading ':' makes getopt return ':' for a missing value */
     char letters[2 * COUNT_OF(option_table) + 2] = ":";
     char *letter = letters + 1;
     size_t used = 0;

@@ -705,7 +705,7 @@ void plan_print(const struct plan *plan, FILE *stream)
     fprintf(stream, "target: %s\nadapter: %s", plan->display_target, plan->adapter->name);
     if (method != NULL || methods != NULL) {
         fprintf(stream, ", method %s%s", method != NULL ? method : methods[0],
-                method != NULL ? "" : " unless the server cannot do it");
+                method != NULL ? "" : " unless the server does not support it");
     }
     fputs("\n", stream);
     for (unsigned i = 0; i < plan->host_count; i++) {

@@ -391,12 +391,12 @@ void plan_fini_in_use(struct plan *plan);
  * apply to the script or, without --workload, to a run without a script. */
 enum exit_code plan_load_script(struct plan *plan, struct error *error);
 
-/* Returns whether append makes the rows: without a script it does, and also with a script that has
- * tables but declares the columns of none of them. */
+/* Returns whether append itself makes the rows: there is no script, or the script has tables but
+ * declares no columns. */
 bool plan_has_own_rows(const struct plan *plan);
 
-/* Returns whether work has a due time, of some sessions at least (--rate, --rate-stage, or the rate
- * of a transaction). */
+/* Returns whether the work of at least some sessions has due times (--rate, --rate-stage, or the
+ * rate of a transaction). */
 static inline bool plan_has_rate(const struct plan *plan)
 {
     return ramp_highest(&plan->rate) > 0 || plan->has_group_rates;

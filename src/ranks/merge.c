@@ -1084,7 +1084,7 @@ static void note_machines(const struct result *result, unsigned servers, unsigne
     }
     if (hosts_here == 0) {
         snprintf(missing, sizeof missing, "no %srank is on the server's machine", left);
-        snprintf(all->server_note, size, "%s; CPU is that of machine %.60s", missing, machine);
+        snprintf(all->server_note, size, "%s; CPU was measured on machine %.60s", missing, machine);
         memcpy(note, io_note, sizeof all->io_of.note);
         snprintf(io_note, sizeof all->io_of.note, "%s", missing);
         const char *more = note + strcspn(note, ";");
@@ -1195,7 +1195,7 @@ static bool join_traces(struct result *result)
     return true;
 }
 
-/* Makes sums of the changes of held rows. */
+/* Turns the changes of the number of held rows into the numbers themselves. */
 static void add_up_held(struct slots *slots)
 {
     for (size_t i = 1; i < slots->count; i++) {

@@ -210,7 +210,7 @@ static const struct ranks_module *load_module(struct error *error)
     } else if (strcmp(module->version, APPEND_VERSION) != 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "%s is from append %.40s, but this is append " APPEND_VERSION
-                  ": install both from one version",
+                  ": install both from the same version",
                   path, module->version);
         module = NULL;
     }

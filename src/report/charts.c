@@ -86,7 +86,7 @@ static const struct kind {
     {"sessions", "Sessions alive", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | FILLED | ABOVE_0,
      "sessions over time: no session was alive at the end of any second of the run",
      LINES("~sessions_alive", "alive", "sessions_without_progress", "without progress",
-           "sessions_reading", "in one read throughout")},
+           "sessions_reading", "in one long read")},
     {"cpu", "CPU", FIGURE_UNIT_PERCENT, OF_RUN | OF_SEARCH | OF_SAMPLES | WITH_SERVER,
      "CPU: no sample was taken",
      LINES("~server_cpu_percent", "server", "~client_cpu_percent", "append", "~host_cpu_percent",
@@ -592,8 +592,8 @@ static size_t place_latency(const char *name, const char **shown)
 }
 
 /* Adds a line for each latency, except the latencies of --io-trace and latencies whose line would
- * equal a line that is already drawn. For example, if nothing was retried, the tries have the same
- * line as all transactions; so does a script's only transaction. The chart's note names the
+ * equal a line that is already drawn: without retries, the line of the tries equals the line of all
+ * transactions; the line of a script's only transaction always does. The chart's note names the
  * latencies for which the chart has no room. */
 static void add_latencies(struct chart *chart, const struct report_run *run)
 {
@@ -813,7 +813,7 @@ static void add_chart(struct report *report, struct report_run *run, const struc
             chart.marks[chart.mark_count++].text = run->events.entries[i].text;
         }
     }
-    /* a script may write without append */
+    /* a script may write rows by its own statements, without batches of append */
     const bool is_of_append = call[0] != '\0' || strcmp(kind->name, "rows-per-second") == 0;
     if (keep_chart(&chart) || kind->absent == NULL ||
         (is_of_append && report_is_scripted(&run->run))) {

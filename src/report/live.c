@@ -24,7 +24,7 @@ enum {
     TOKEN_BYTES = 32,
     TOKEN_TEXT_BYTES = 2 * TOKEN_BYTES + 1,
     PLACE_BYTES = PLAN_HOST_BYTES + 16,
-    STEPS_AHEAD = 64,    /* pieces of HTML in which the next equal piece is searched for */
+    STEPS_AHEAD = 64,    /* how many pieces of HTML find_equal looks ahead */
     CPUS_COUNTED = 4,    /* further CPUs do not raise the time that the page may use */
     SHARE_DIVISOR = 100, /* the page may use 1 / SHARE_DIVISOR of the CPU time */
     POLICY_BYTES = 512,
@@ -44,7 +44,7 @@ enum phase {
     PHASE_ENDED,
 };
 
-/* A page for all browsers. */
+/* A rendered page, the same for all browsers. */
 struct rendition {
     uint64_t seq;        /* number of the rendition; 0: nothing was rendered yet */
     struct buffer title; /* title of the page, in HTML */
@@ -101,7 +101,7 @@ struct live {
     bool is_new;   /* the state has changed since it was rendered */
     bool is_noted; /* results[0] is newer than results[1] */
     const char *folder;
-    const char *running; /* PHASE_SWEEP: name of the run that goes on; NULL: no run goes on */
+    const char *running; /* PHASE_SWEEP: name of the run in progress, or NULL */
     struct live_run run; /* results[0] is written by the measuring thread, results[1] is rendered */
     uint64_t held;
     /* copy of the run's expectations; judged only by the thread of `web` */

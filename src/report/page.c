@@ -257,7 +257,7 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
                       REPORT_ESCAPED(verdict),
                       REPORT_ESCAPED(saved_run_text(run, "verdict_reason")));
     const struct figure *figure;
-    /* the run of a sweep that goes on has no figures yet */
+    /* a sweep's run in progress has no figures yet */
     const bool has_figures = !run->is_running || saved_run_json(run, "plan") != NULL;
     for (size_t i = 0;
          has_figures && (figure = report_headline(i, report_is_scripted(run))) != NULL; i++) {
@@ -399,7 +399,7 @@ static void add_table(struct buffer *html, const struct saved_run *run,
     }
 }
 
-/* Adds the checks of the script and its calls of found(). */
+/* Adds the checks of the script and its calls to found(). */
 static void add_checks(struct buffer *html, const struct saved_run *run)
 {
     static const char *const columns[] = {"*", "#number", NULL};
@@ -516,7 +516,7 @@ static void add_causes(struct buffer *html, const struct saved_run *run)
                 others += number_in(cause, "count");
             }
         }
-        snprintf(text, sizeof text, "errors of other causes: %.0f; see run.json", others);
+        snprintf(text, sizeof text, "errors with other causes: %.0f; see run.json", others);
         page_close_table(&table, others > 0 ? text : NULL);
     }
 }
@@ -605,8 +605,8 @@ static const struct {
     {"memory_source", "memory measured as"},
     {"max_server_memory_bytes", "memory of the server, highest"},
     {"max_client_memory_bytes", "memory of append, highest"},
-    {"max_server_processes", "processes of the server, most"},
-    {"server_cpu_us_per_row", "CPU time of the server for a row"},
+    {"max_server_processes", "processes of the server, highest number"},
+    {"server_cpu_us_per_row", "CPU time of the server per row"},
     {"suspended_s", "append was suspended for"},
     {"server_read_mib", "read by the server's system calls"},
     {"server_written_mib", "written by the server's system calls"},
@@ -631,8 +631,8 @@ static const struct {
     {"memory_pressure_percent", "memory pressure (time in which some task waited for memory)"},
     {"table_mib_before", "tables on the disk before"},
     {"table_mib_after", "tables on the disk after"},
-    {"disk_bytes_per_row", "disk space for a row"},
-    {"write_amplification", "bytes written to the disk for each byte of the rows"},
+    {"disk_bytes_per_row", "disk space per row"},
+    {"write_amplification", "bytes written to the disk per byte of the rows"},
 };
 
 /* Writes the words for a member: the words of the list, else its key without the unit. Returns

@@ -50,7 +50,7 @@ enum {
 enum chart_across {
     CHART_OVER_TIME,       /* the x axis has the seconds since the start */
     CHART_OVER_PERCENTILE, /* the x axis has 1 / (1 - share); its ticks show the share */
-    CHART_OVER_SHARE,      /* the x axis has per cent of the sessions */
+    CHART_OVER_SHARE,      /* the x axis has the percentage of the sessions */
     CHART_OVER_SESSIONS,
     CHART_OVER_RUNS, /* the x axis has the index in `runs` */
     CHART_OVER_ROWS, /* the x axis has the rows in the run's tables */
@@ -127,8 +127,8 @@ struct report_sweep {
 struct report {
     struct report_run *runs; /* the runs; owned */
     size_t run_count;
-    struct report_run *running;  /* the run that goes on in a sweep: in `runs` after the other runs,
-                                    and not counted; NULL if no run goes on */
+    struct report_run *running;  /* the run in progress of a sweep: in `runs` after the other runs,
+                                    and not counted; NULL if no run is in progress */
     struct report_sweep *sweeps; /* the sweeps; owned */
     size_t sweep_count;
     size_t beyond; /* number of runs after the first REPORT_RUNS_MAX */
@@ -180,8 +180,8 @@ enum status report_read(struct report *report, const char *const *folders, size_
 enum status report_read_running(struct report *report, const char *folder, const char *json,
                                 const char *summary, struct error *error);
 
-/* Reads the folder of a sweep that goes on. `running`: the name of the run that goes on, which may
- * not have begun its files; NULL if no run goes on. */
+/* Reads the folder of a sweep in progress. `running`: the name of the run in progress, which may
+ * not have begun its files; NULL if no run is in progress. */
 enum status report_read_sweep_running(struct report *report, const char *folder,
                                       const char *running, struct error *error);
 void report_free(struct report *report);

@@ -843,7 +843,7 @@ static void fill_kernel_wait(struct report_row *row, const void *record)
 
 static const struct report_column kernel_wait_columns[] = {
     {"name", "*the server's threads were", "Server's threads", -28, ALL_RUNS},
-    {"seconds", "#seconds in sum", "seconds", 9, ALL_RUNS},
+    {"seconds", "#seconds in total", "seconds", 9, ALL_RUNS},
     {"threads", "#threads, mean", "threads", 9, ALL_RUNS},
     {"busy_percent", "#share of the busy time, %", "busy %", 8, ALL_RUNS},
     {.key = "largest", .text = "most of it in", .width = 1},

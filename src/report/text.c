@@ -395,7 +395,7 @@ static void put_transactions(struct screen *out, const struct figure_set *set,
         put(out, "Checks");
     }
     if (figure_get(set, FIGURE_FOUND_PERCENT, &percent)) {
-        say(out, "%.2f %% of %s calls of found()", percent,
+        say(out, "%.2f %% of %s calls to found()", percent,
             UNITS_COUNT(counters[RECORDER_FOUND] + counters[RECORDER_NOT_FOUND]));
     }
     put(out, "Found");
@@ -1241,7 +1241,7 @@ static void put_waits(struct screen *out, const struct figure_set *set, const st
     put_table(out, &report_wait_blockers, &set->operations, first, blockers, sizeof *first);
     waits_answer(result->waits, &set->operations, answer);
     if (!has_head) {
-        say(out, "no call was under way at a poll");
+        say(out, "no call was in progress at any poll");
     } else if (polls.polls < WAIT_POLLS_MIN) {
         say(out, "too few polls: at least %d are needed, so let the run take longer",
             WAIT_POLLS_MIN);
@@ -1328,7 +1328,7 @@ static void say_failure(struct screen *out, const struct level *level)
     say_if(out, reason == LEVEL_NO_PROGRESS,
            "%s of the sessions had no append acknowledged in %.0f s", UNITS_COUNT(level->stalled),
            figures_seconds(level->hold_ns));
-    say_if(out, reason == LEVEL_NO_THREAD, "a session got no thread on %s",
+    say_if(out, reason == LEVEL_NO_THREAD, "no thread could be started for a session on %s",
            level->room.machine[0] == '\0' ? "this machine" : "its machine");
     say_if(out, reason == LEVEL_STAYED, "sessions of the previous level did not disconnect");
     say_if(out, reason == LEVEL_REFUSED, "%s %s refused",
@@ -1364,7 +1364,7 @@ void text_levels_progress(const struct level *level, char line[TEXT_LEVELS_BYTES
         say(&out, "held: %s %s, %s p99 %s", ROUNDED(level->rows_per_s), unit_of(level),
             call_of(level), UNITS_NS(level->append.p99_ns));
     } else {
-        say(&out, "%s: ", level->outcome == LEVEL_FAILED ? "not held" : "not tried to the end");
+        say(&out, "%s: ", level->outcome == LEVEL_FAILED ? "not held" : "not finished");
         say_failure(&out, level);
     }
     snprintf(line, TEXT_LEVELS_BYTES, "%.*s", TEXT_LEVELS_BYTES - 1, out.text);
@@ -1520,9 +1520,9 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
     if (search->removal[0] != '\0') {
         const uint64_t written = result->rows.acknowledged;
         say_if(&out, search->row_bytes > 0,
-               "%s rows, %s of values, which stay; to remove them: ", UNITS_COUNT(written),
+               "%s rows, %s of values, kept; to remove them: ", UNITS_COUNT(written),
                UNITS_BYTES((uint64_t)((double)written * search->row_bytes)));
-        say_if(&out, search->row_bytes <= 0, "the workload's tables, which stay; to remove them: ");
+        say_if(&out, search->row_bytes <= 0, "the workload's tables, kept; to remove them: ");
         say(&out, "%s", search->removal);
         put(&out, "Written");
     }

@@ -901,8 +901,7 @@ static void read_group(lua_State *lua, struct script_transaction *transaction, c
         name);
     lua_getfield(lua, 3, "weight");
     DEMAND(lua, !is_pinned || lua_isnil(lua, -1),
-           "transaction '%s' has sessions of its own, so no session draws it: leave weight out",
-           name);
+           "transaction '%s' has sessions of its own, so no session draws it: remove weight", name);
     transaction->weight = is_pinned ? 0 : transaction->weight;
     lua_getfield(lua, 3, "rate");
     transaction->rate = lua_tonumber(lua, -1);
@@ -990,7 +989,8 @@ static void check_metric_name(lua_State *lua, const struct script *declaring, co
     DEMAND(lua,
            name[0] != '\0' && strchr(digits, name[0]) == NULL && strlen(name) < SCRIPT_NAME_BYTES &&
                strspn(name, allowed) == strlen(name),
-           "'%s' cannot name a metric: use small letters, digits and _, at most %d, and begin with "
+           "'%s' cannot name a metric: use lowercase letters, digits and _, at most %d, and begin "
+           "with "
            "a letter",
            name, SCRIPT_NAME_BYTES - 1);
     check_no_metric(lua, declaring, name);

@@ -292,14 +292,14 @@ static int metric_add(lua_State *lua)
     return 0;
 }
 
-/* Returns the seconds in the Lua value at `index`, in ns. */
+/* Returns the Lua value at `index`, a number of seconds, in ns. */
 static int64_t check_seconds(lua_State *lua, int index, const char *what)
 {
     double seconds = 0;
     struct draw_value value;
     value_check(lua, index, &value);
     DEMAND(lua, scalar_to_real(&value, &seconds) && seconds >= 0 && seconds <= 86400,
-           "%s must be seconds, 0 to 86400", what);
+           "%s must be a number of seconds from 0 to 86400", what);
     return (int64_t)(seconds * (double)MONO_NS_PER_S);
 }
 

@@ -10,16 +10,16 @@
 
 enum {
     STATE_BYTES_MAX = 8 << 20, /* most memory that one state may allocate */
-    HOOK_INSTRUCTIONS = 10000, /* number of Lua instructions between two calls of check_time */
+    HOOK_INSTRUCTIONS = 10000, /* number of Lua instructions between two calls to check_time */
     ELEMENTS_MAX = 1000000,    /* most elements that a call of the table library may visit */
     GC_PAUSE = 110, /* Lua's pause, in percent: early collection makes a state a third smaller */
 };
 
-/* CPU time that a function may use after the end of the run without a call of the host. A function
+/* CPU time that a function may use after the end of the run without a call to the host. A function
  * that has used more, ENDING_NS after the end of the run, is considered endless. */
 #define ENDING_CPU_NS (10 * MONO_NS_PER_MS)
 
-/* Bytes that C functions process between two calls of check_time; they take some milliseconds. */
+/* Bytes that C functions process between two calls to check_time; they take some milliseconds. */
 #define BYTES_BETWEEN 1e7
 
 /* Only their addresses are used: `signal` is the error object of sandbox_end, and `table_sort` is
@@ -229,7 +229,7 @@ static void on_hook(lua_State *lua, lua_Debug *debug)
     check_time(lua, 0); /* level 0, because a hook adds no level to Lua's stack */
 }
 
-/* Compares two keys of a table. Numbers are before texts, and both are in ascending order. Keys of
+/* Compares two keys of a table. Numbers come before texts, both in ascending order. Keys of
  * other types have no order. */
 static int compare_keys(lua_State *lua)
 {

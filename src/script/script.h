@@ -136,7 +136,7 @@ extern const char *const script_metric_kinds[]; /* names of the kinds: "count", 
 
 /* A metric of the script's own: the numbers that its transactions add. */
 struct script_metric {
-    /* name: small letters, digits and _; not the name of a figure or an operation */
+    /* name: lowercase letters, digits and _; not the name of a figure or an operation */
     const char *name;
     const char *unit; /* unit of the values, "ms"; "" without a unit */
     enum script_metric_kind kind;

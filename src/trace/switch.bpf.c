@@ -42,7 +42,7 @@ char licence[] SEC("license") = "Dual MIT/GPL";
 unsigned long long begin_ns = 0;
 unsigned long long end_ns = 0;
 
-unsigned long long lost = 0; /* number of changes of threads for which the map had no room */
+unsigned long long lost = 0; /* number of context switches for which the map had no room */
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

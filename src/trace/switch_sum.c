@@ -172,7 +172,7 @@ void kernel_waits_answer(const struct kernel_waits *waits, char answer[KERNEL_AN
     struct kernel_wait cpu, queue, disk, thread;
     char lost[64] = "";
     if (waits->lost > 0) {
-        snprintf(lost, sizeof lost, "; %" PRIu64 " changes of threads were not seen", waits->lost);
+        snprintf(lost, sizeof lost, "; %" PRIu64 " context switches were missed", waits->lost);
     }
     get_class(waits, KERNEL_CPU, &cpu);
     get_class(waits, KERNEL_RUN_QUEUE, &queue);

@@ -40,7 +40,7 @@ enum {
 struct kernel_waits {
     struct switch_sum sums[SWITCH_PLACES];
     double elapsed_s;  /* time for which the threads were watched */
-    uint64_t lost;     /* number of changes of threads that were not seen, or for which there was no
+    uint64_t lost;     /* number of context switches that were missed or for which there was no
                           room */
     bool is_restarted; /* a process of the server ended, and its successors are missing */
 };

@@ -301,7 +301,7 @@ def sizes(seed, session, number):
 
 
 class Harm:
-    """A server of the user's, whose start command does harm to the tables before it starts the server.
+    """A server of the user's, whose start command damages the tables before it starts the server.
 
     Subclasses give a private server, its client, and sql_before(statements), the shell commands that
     run statements on the server's data while it accepts no sessions."""

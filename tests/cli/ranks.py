@@ -103,7 +103,7 @@ class Ranks(harness.Case):
         return sorted(path.name for path in out.parent.glob(out.name + ".rank*"))
 
     def refused_ranks(self, count, *arguments, code, pattern, **options):
-        """Checks that no run began: one line, and no folder stays."""
+        """Checks that no run began: one line, and no folder is left."""
         ended = self.ranks(count, *arguments, "--out", self.out(), code=code, **options)
         self.assertRegex(ended.reason, pattern)
         self.assertEqual([path.name for path in self.folder.iterdir() if

@@ -21,7 +21,7 @@ class SessionLimits(harness.Case):
         # the connection that asked counts as used, and is closed before the sessions connect
         room = min(limit["allowed"] - limit["used"] + 1 for limit in limits.values())
         self.assertEqual(room, limits[name]["allowed"] - limits[name]["used"] + 1, limits)
-        # sessions of an earlier run may have left between the question and the sessions
+        # sessions of an earlier run may have left after append read the limits
         self.assertIn(run.sessions["connected"],
                       range(min(room, self.SESSIONS), min(allowed, self.SESSIONS) + 1), limits)
         return limits

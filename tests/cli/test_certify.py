@@ -38,7 +38,7 @@ REFUSED = {
     "kill without a start": (("2", TARGET, "--faults", "kill:1", YES), "--server-start COMMAND"),
     "restart without a start": (("2", TARGET, "--faults", "restart:1", YES), "--server-start COMMAND"),
     "without yes": (("2", TARGET, "--faults", "stop:1"), "add --yes"),
-    "stop of SQLite": ((*SQLITE, "--faults", "stop:1"), "--faults can be kill and power"),
+    "stop of SQLite": ((*SQLITE, "--faults", "stop:1"), "--faults may have only kill and power"),
     "faults: empty": ((*SQLITE, "--faults", ""), "--faults '' is not allowed to be empty"),
     "faults: an empty item": ((*SQLITE, "--faults", "kill:1,"), "--faults: an item is empty"),
     "faults: no number": ((*SQLITE, "--faults", "kill"), "the number of 'kill' is missing"),

@@ -1,4 +1,4 @@
-"""--control and --live-control: changes of a run while it goes on."""
+"""--control and --live-control: changes to a run in progress."""
 
 import http.client
 import json
@@ -83,7 +83,7 @@ class Control(harness.Case):
         self.assertTrue(run.json["outcome"]["verdict_reason"].endswith("; steered: 1 change"), "the stop is the only change")
 
     def test_a_pause_is_in_no_latency(self):
-        """Due times move with the pause: no response time contains it, and no work is made up for."""
+        """A pause moves the due times: no response time contains it, and its work is not made up later."""
         process, out = self.begin(sessions=2, rate=200)
         self.control(out, "pause")
         self.intervals_after(out, 4)

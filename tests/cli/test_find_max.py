@@ -88,7 +88,7 @@ class Embedded(harness.Case, Searching):
                                     "be written to syslog_table and stay there\n")
         rows = f"{search.rows['acknowledged']:,}"
         self.assertRegex(" ".join(ended.out.split()),
-                         rf"Written {rows} rows, [\d.]+ [KM]iB of values, which stay; to remove them: remove ")
+                         rf"Written {rows} rows, [\d.]+ [KM]iB of values, kept; to remove them: remove ")
         self.assertEqual(search.search["removal"], f"remove {search.folder}")
 
     def test_transactions_that_are_refused(self):
@@ -208,9 +208,9 @@ class Refused(harness.Case, Searching):
             self.assertIsNone(search.search["failed"])
 
     def test_sessions_that_think_leave_at_once(self):
-        """A session that has to leave ends its think time at once, however long it is. Here no transaction
-        commits within 30 s, so the first level fails. The next level is lower, so a session leaves, and the
-        hold begins before the time is over."""
+        """A session that has to leave ends its think time at once. Here no transaction commits within 30 s, so
+        the first level fails. The next level is lower, so one session leaves, and the hold begins long before
+        its think time of 600 s is over."""
         script = self.folder / "think.lua"
         script.write_text("transaction('think', function() think(600) end)\n")
         _, search = self.find_max("null:", "--workload", script, "--first", 2, "--hold", "1s",

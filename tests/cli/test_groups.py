@@ -72,7 +72,7 @@ class Groups(harness.Case):
                 ('kind("x", {sessions = 2, rate = "10"})', (), "rate must be a number of transactions/s"),
                 ('kind("x", {sessions = 1.5})', (), "sessions must be a number of sessions"),
                 ('kind("x", {sessions = -1})', (), "sessions must be a number of sessions"),
-                ('kind("x", {sessions = 2, weight = 2})', (), "leave weight out"),
+                ('kind("x", {sessions = 2, weight = 2})', (), "remove weight"),
                 ('kind("x", {rate = 5})', (), "a rate needs sessions of its own"),
                 ('kind("x", {sessions = 1, rate = 0})', (), "rate must be a number of transactions/s"),
                 ('kind("x", {sessions = 5}) kind("y")', (), "for those drawn by weight: "

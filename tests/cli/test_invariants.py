@@ -91,7 +91,7 @@ class Invariants(find_max.Searching, harness.Case):
         self.assertEqual(self.query("SELECT id FROM t"), [(1,), (2,), (3,), (4,)])
 
     def test_a_table_that_is_gone(self):
-        """A query that is refused does not keep the others from being run."""
+        """The other queries still run after a query is refused."""
         ended, run = self.run_append(1, self.url, *self.words("""
             dataset("u", 1, {{"a", "int32", row(), key = true}})
             local drop = statement("drop", "DROP TABLE u", {}, {prepared = false})

@@ -35,7 +35,7 @@ class TheirServer(certify.Harm, certify.Certifying):
         return [self.single(*statements)]
 
     def change_page(self, name, number, change):
-        """Returns commands that change a page of the table; `change` is Python on `page`."""
+        """Returns commands that change a page of the table; `change` is Python code that changes `page`."""
         where = self.folder / f"where-{name}"
         script = self.folder / f"change-{name}.py"
         where.write_text("")

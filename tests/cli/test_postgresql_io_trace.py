@@ -156,7 +156,7 @@ class OfProcess(io_trace.Traced):
             self.assertEqual(len(found), calls, (mode, size))
             waited = [row for row in found if row["device_ns"] > 0]
             self.assertGreaterEqual(len(waited), calls * 0.98, (mode, size))
-        # In a fragmented file a call has several requests. Where other programs call sync, the kernel may write
+        # A call on a fragmented file makes several requests. If another program calls sync, the kernel may write
         # the data of a dsync call before the call itself does.
         own, all_of_it = (sum(row["size_bytes"] for row in rows if row["row"] == "request" and row["mode"] == "W"
                               and row["source"] in sources) for sources in (("own",), ("own", "writeback")))

@@ -42,8 +42,8 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         self.assertEqual(run.rows["acknowledged"], 200)
 
     def before_the_run(self, end, left):
-        """Ends the run with `end` while the server makes the table. `left`: ends of the names of
-        the folders that stay."""
+        """Ends the run with `end` while the server makes the table. `left`: suffixes of the names of
+        the folders that are left."""
         schema = self.folder / "schema.sql"
         schema.write_text("select pg_sleep(60); create table late (n bigint, t text)")
         out = self.out()

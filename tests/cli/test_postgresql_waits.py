@@ -20,7 +20,7 @@ class Kernel(kernel_waits.KernelWaits):
         server = harness.PrivateServer(self, is_on_disk=True, fsync="on", wal_sync_method="fdatasync",
                                        autovacuum="off")
         self.url = server.url
-        # psql's own session takes the place of the postmaster
+        # the count includes psql's own session but not the postmaster, which has a thread too
         others = int(harness.psql(server.superuser_url, "select count(*) from pg_stat_activity"))
         classes = super().test_kernel()
         self.assertAlmostEqual(sum(row["threads"] for row in classes.values()), others + 4 + 1, delta=0.3,

@@ -165,7 +165,7 @@ class Report(harness.Case):
         self.assertIn("Weakened durability settingvaluewhat can be losthost "
                       "synchronousoffa crash can lose <rows>", text)
         for words in ("memory measured asresident memory of this program, the database included", "endedthe time of the run was over",
-                      "disk space for a row", "I/O pressure (time in which some task waited for I/O)",
+                      "disk space per row", "I/O pressure (time in which some task waited for I/O)",
                       "read by the server's system calls", "CPUs that append may use"):
             self.assertIn(words, text)
         for key in ("stop reason", "server read", "storage read", "cpus usable", "server note", "disk "
@@ -585,7 +585,7 @@ class Report(harness.Case):
             self.assertEqual("elapsed>=1h" in ended.reason, code == 5)
 
     def test_the_script(self):
-        """In a browser: values under the pointer and with keys, lines off and on, zoom into time."""
+        """In a browser the pointer and keys show values, and lines can be hidden and the time axis zoomed."""
         browser = shutil.which("chromium") or shutil.which("chromium-browser")
         if browser is None:
             self.skipTest("no chromium")

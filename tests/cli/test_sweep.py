@@ -428,7 +428,7 @@ class Failures(harness.Case, Sweeping):
         self.assertRegex(ended.reason, "signal 9")
 
     def test_the_worst_decides(self):
-        """The most serious exit code is the sweep's. Here a run that crashed weighs more than a killed run."""
+        """A sweep ends with the most serious exit code of its runs: here a crashed run outranks a killed run."""
         out = self.out()
         process = self.start("sweep", *SLOW, "--out", out)
         for name, number in ((NAMES[1], signal.SIGKILL), (NAMES[3], signal.SIGABRT)):

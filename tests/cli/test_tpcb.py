@@ -49,9 +49,9 @@ class Tpcb(Structure, harness.Case):
 
     def test_no_partitions(self):
         self.refused_structure((*self.script(), "--set", "keys=false"),
-                               r"parts\.lua:\d+: dataset 'members': append makes no partitions in sqlite: leave "
-                               "partitions out$")
-        self.refused_structure(("--workload", "tpcb", "--set", "partitions=2"), "append makes no partitions in sqlite")
+                               r"parts\.lua:\d+: dataset 'members': append cannot create partitions in sqlite: "
+                               "remove partitions$")
+        self.refused_structure(("--workload", "tpcb", "--set", "partitions=2"), "append cannot create partitions in sqlite")
 
     def test_a_table_of_somebody_else_that_refers(self):
         words = (*self.script(), "--set", "count=0")

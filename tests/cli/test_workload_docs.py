@@ -23,7 +23,7 @@ class Page(workload_docs.Runs, harness.Case):
                             "--set", "preset=c", "--hold", "1s", "--first", 2, "--max-sessions", 4,
                             "--out", out, code=None)
         self.assertIn(ended.code, (0, 6), ended)
-        self.assertRegex(ended.out, r"(?m)^Written +the workload.s tables, which stay; to remove them: append cleanup")
+        self.assertRegex(ended.out, r"(?m)^Written +the workload.s tables, kept; to remove them: append cleanup")
         self.assertTrue((out / "find-max.json").exists())
 
     def test_help_of_scripts(self):

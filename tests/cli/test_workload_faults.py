@@ -135,7 +135,7 @@ class Wrong(workload_faults.Case):
                 ("local t = {} while true do t[#t + 1] = {} end", "needs more than the 8 MiB"),
                 ("local function f() return f() + 1 end f()", "needs more than the 8 MiB"),
                 ('error("own words")', r"script\.lua:3: own words"),
-                ("think(-1)", "think: the argument must be seconds"),
+                ("think(-1)", "think: the argument must be a number of seconds"),
         ):
             with self.subTest(body):
                 self.check_stopped(body, pattern)

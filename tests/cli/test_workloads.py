@@ -166,7 +166,7 @@ class Workloads(harness.Case):
         self.assertEqual(run.json["transactions"]["committed"], 8)
         ended, run = self.run_script(text % "derive(row(), function() return -1 end)", "--duration", "5s",
                                      code=2)
-        self.assertIn("transaction 'one': the pause must be seconds, 0 to 86400", ended.reason)
+        self.assertIn("transaction 'one': the pause must be a number of seconds from 0 to 86400", ended.reason)
         self.assertEqual(run.json["transactions"]["begun"], 0)
         endless = "derive(uniform(1, 2), function() while true do end end)"
         ended, run = self.run_script(text % endless, "--duration", "1s", code=1, sessions="2")

@@ -38,7 +38,7 @@ class Runs:
                 self.assertEqual(ledger["checks_failed"], 0, ledger)
                 if ledger["found_percent"] is not None:
                     self.assertRegex(ended.out,
-                                     rf"(?m)^Found +{ledger['found_percent']:.2f} % of \d+ calls of found\(\)$")
+                                     rf"(?m)^Found +{ledger['found_percent']:.2f} % of \d+ calls to found\(\)$")
                 self.append("cleanup", *words)
                 count += 1
         self.assertGreaterEqual(count, 6)

@@ -77,8 +77,8 @@ class Rules:
 class Standin:
     """A server on 127.0.0.1 with a thread for each connection. A stand-in defines serve(sock)."""
 
-    ACTIONS = STEPS = ()  # that its rules may have
-    OPTIONS = {"port": 0}  # of the command line, with their defaults; port 0 stands for a free port
+    ACTIONS = STEPS = ()  # the actions and steps that rules may have
+    OPTIONS = {"port": 0}  # options of the command line, with their defaults; port 0 stands for a free port
 
     def __init__(self, *rules, port=0):
         self.rules, self.lock = Rules(self.ACTIONS, self.STEPS, rules), threading.Lock()

@@ -48,8 +48,8 @@ static struct scripted script;
 static bool is_stuck; /* the scripted calls do not answer until they are cut */
 static atomic_int opened;
 
-/* How the connections after the first of each session behave: the first `failing` of them fail. If
- * all members are zero, they work as the first connection does. */
+/* How reconnects behave: the first `failing` of them fail. If all members are zero, a reconnect
+ * works as the session's first connect does. */
 static struct {
     unsigned failing;
     enum status status;

@@ -227,9 +227,10 @@ TEST(test_broken)
     expect_statement(
         "NOT certified: 4,877 of 18,530 acknowledged rows were lost, 1 row was there more than "
         "once, 2 rows were there that append had not sent, 3 rows were there although the server "
-        "had refused their transactions, 4 rows did not fit their checksums, 5 transactions were "
-        "there only in part, 6 lost transactions were followed by later ones that were there, 7 "
-        "tables and indexes were damaged and the server did not start again or a table could not "
+        "had refused their transactions, 4 rows did not match their checksums, 5 transactions were "
+        "there only in part, 6 lost transactions were followed by later transactions that were "
+        "there, 7 tables and indexes were damaged and the server did not start again or a table "
+        "could not "
         "be read (1 time) in 2 of 5 faults (2 kills, 3 power losses). The first was fault 3, a "
         "power loss 2.10 ms after an acknowledgement: session 3, transaction 17: lost.");
 }

@@ -1,4 +1,4 @@
-/* Conditions of --stop-when: how long they hold, unknown values, and wrong ones. */
+/* Conditions of --stop-when: how long they hold, unknown values, and wrong conditions. */
 #include "report/conditions.h"
 
 #include <string.h>

@@ -421,9 +421,9 @@ TEST(tables_that_are_refused)
         const char *why;
     } cases[] = {
         {DIVIDED(""), NULL, &any_engine, NULL,
-         "dataset 't': append makes no partitions in fake: leave partitions out"},
+         "dataset 't': append cannot create partitions in fake: remove partitions"},
         {TWO_TABLES, &tables, NULL, NULL,
-         "dataset 'b': append makes no foreign keys in fake: leave foreign_keys out"},
+         "dataset 'b': append cannot create foreign keys in fake: remove foreign_keys"},
         {"local a = " DIVIDED("") "\ndataset('b', 0, {{'of', 'int64'}}, {foreign_keys = {['of'] = "
                                   "a}})",
          &inlined, &any_engine, NULL,

@@ -751,7 +751,7 @@ TEST(test_declarations)
          ":1: transaction 't': sessions must be a number of sessions (10), or a share of all "
          "sessions (0.1), above 0 and at most 1.0"},
         {"transaction('t', function() end, {sessions = 1, weight = 1})", NULL,
-         ":1: transaction 't' has sessions of its own, so no session draws it: leave weight out"},
+         ":1: transaction 't' has sessions of its own, so no session draws it: remove weight"},
         {"transaction('t', function() end, {sessions = 1, rate = 0})", NULL,
          ":1: transaction 't': rate must be a number of transactions/s, above 0 and up to 1e9"},
         {"transaction('t', function() end, {sessions = 1, rate = 1.1e9})", NULL,
@@ -772,8 +772,8 @@ TEST(test_declarations)
          "count aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa \n"
          "1 operations, 0 counters\n"},
         {"count(('a'):rep(48))", NULL,
-         ":1: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' cannot name a metric: use small "
-         "letters, digits and _, at most 47, and begin with a letter"},
+         ":1: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' cannot name a metric: use "
+         "lowercase letters, digits and _, at most 47, and begin with a letter"},
         {"count('a_', {}) " T, NULL,
          "count a_ \n"
          "1 operations, 0 counters\n"},
@@ -781,10 +781,12 @@ TEST(test_declarations)
          "count _a \n"
          "1 operations, 0 counters\n"},
         {"count('1a')", NULL,
-         ":1: '1a' cannot name a metric: use small letters, digits and _, at most 47, and begin "
+         ":1: '1a' cannot name a metric: use lowercase letters, digits and _, at most 47, and "
+         "begin "
          "with a letter"},
         {"count('a-b')", NULL,
-         ":1: 'a-b' cannot name a metric: use small letters, digits and _, at most 47, and begin "
+         ":1: 'a-b' cannot name a metric: use lowercase letters, digits and _, at most 47, and "
+         "begin "
          "with a letter"},
         {"trend('a', {unit = '1a'})", NULL,
          ":1: metric 'a': the unit must be 1 to 11 letters, digits, _, % and /, such as \"ms\""},

@@ -358,7 +358,7 @@ TEST(test_rate_keeps_response_times)
     struct result *result = run(&plan);
     assert_rows(result, 0, 0, 0);
     assert_int_equal(result->totals.histograms[OPERATION_RESPONSE].total, 80);
-    /* the last batch is due 79 / 1,000 s after the gate opened: a schedule, not a guess */
+    /* by the schedule, the last batch is due 79 / 1,000 s after the gate opened */
     assert_true(result->append_ns >= 79 * MONO_NS_PER_MS);
     end(result);
 }

@@ -174,9 +174,9 @@ static const struct adapter limited = {
 struct outcome {
     struct search search;
     struct result *result;
-    unsigned begun;     /* calls of on_begin */
-    unsigned reported;  /* calls of on_level */
-    unsigned shortages; /* calls of on_shortage */
+    unsigned begun;     /* calls to on_begin */
+    unsigned reported;  /* calls to on_level */
+    unsigned shortages; /* calls to on_shortage */
     /* counts that were compared with the session's rows, and how many of them were too low */
     uint64_t checks, stale;
     uint64_t calls_failed;

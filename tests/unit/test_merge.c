@@ -306,7 +306,7 @@ TEST(test_rows_held)
     }
     assert_true(merge_finish(merge));
     assert_string_equal(whole->resources.server_note,
-                        "no rank is on the server's machine; CPU is that of machine m0");
+                        "no rank is on the server's machine; CPU was measured on machine m0");
     assert_string_equal(whole->resources.io_of.note, "no rank is on the server's machine");
     const uint64_t held[] = {1020, 1030, 1040};
     assert_int_equal(merge_interval_count(merge), COUNT_OF(held));
@@ -466,12 +466,12 @@ TEST(test_servers)
         bool is_lost; /* whether the second rank is lost */
         const char *note;
     } cases[] = {
-        {1, {0, 0}, false, "no rank is on the server's machine; CPU is that of machine m0"},
+        {1, {0, 0}, false, "no rank is on the server's machine; CPU was measured on machine m0"},
         {1,
          {0, 0},
          true,
-         "no remaining rank is on the server's machine; CPU is that of "
-         "machine m0"},
+         "no remaining rank is on the server's machine; CPU was measured "
+         "on machine m0"},
         {1, {0, 1}, false, "of machine m0, rank 1"},
         {2, {1, 1}, false, "of machine m0, rank 0; other servers: ranks.csv"},
         {3,

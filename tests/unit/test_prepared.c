@@ -9,7 +9,7 @@
 struct adapter_conn {
     unsigned prepares, runs, prepared_runs, drops;
     bool only_checks;               /* prepare checks the statement, but makes nothing */
-    enum status prepare_status;     /* result of the next calls of prepare */
+    enum status prepare_status;     /* result of the next calls to prepare */
     unsigned stale_runs;            /* number of the next prepared runs that find the statement
                                        stale */
     enum staleness staleness;       /* how the statement is stale in these runs */

@@ -112,7 +112,7 @@ TEST(test_mistakes)
         {"trend('a', {units = 'ms'})" BODY, NULL, "a metric has no option 'units'; use unit"},
         {"trend('a', {unit = 'a b'})" BODY, NULL, "the unit must be 1 to 11 letters"},
         {"trend('a', {unit = ''})" BODY, NULL, "the unit must be 1 to 11 letters"},
-        {"trend('Wait')" BODY, NULL, "'Wait' cannot name a metric: use small letters"},
+        {"trend('Wait')" BODY, NULL, "'Wait' cannot name a metric: use lowercase letters"},
         {"count('2nd')" BODY, NULL, "'2nd' cannot name a metric"},
         {"gauge('')" BODY, NULL, "'' cannot name a metric"},
         {"gauge('queue-depth')" BODY, NULL, "'queue-depth' cannot name a metric"},
@@ -329,13 +329,13 @@ TEST(test_parameters_by_dialect)
                    "has 1 ? placeholder but lists 0 types");
 }
 
-/* The calls of the host, in one line. */
+/* The script's calls to the host, in one line. */
 struct log {
     char text[4000];
     enum status next; /* result of the next run */
     uint64_t rows;    /* rows in the next answer */
     bool is_stopped;
-    unsigned asked; /* number of calls of is_stopped */
+    unsigned asked; /* number of calls to is_stopped */
 };
 
 static void add(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -605,11 +605,11 @@ TEST(test_arguments)
         {"t2:add(true)", "4 :4: trend 't2': add takes a number, not true"},
         {"think(0)", "think 0 0 "},
         {"think(86400)", "think 86400000000000 0 "},
-        {"think(86400.5)", "4 :4: think: the argument must be seconds, 0 to 86400"},
-        {"think(-0.5)", "4 :4: think: the argument must be seconds, 0 to 86400"},
+        {"think(86400.5)", "4 :4: think: the argument must be a number of seconds from 0 to 86400"},
+        {"think(-0.5)", "4 :4: think: the argument must be a number of seconds from 0 to 86400"},
         {"think(0.25)", "think 250000000 0 "},
         {"think('2')", "think 2000000000 0 "},
-        {"think('x')", "4 :4: think: the argument must be seconds, 0 to 86400"},
+        {"think('x')", "4 :4: think: the argument must be a number of seconds from 0 to 86400"},
         {"think({})", "4 :4: a table cannot be a value: give a number, a text, true or false"},
         {"think(u)", "think 3000000000 0 "},
         {"rollback()", "1 rollback"},
@@ -919,10 +919,11 @@ TEST(test_pauses)
     assert_int_equal(same, ns);
     assert_int_not_equal(other, ns);
     assert_int_equal(script_pause(made, 3, 7, &ns, &error), SCRIPT_WRONG);
-    assert_part(error.text, "transaction 'wrong': the pause must be seconds, 0 to 86400");
+    assert_part(error.text,
+                "transaction 'wrong': the pause must be a number of seconds from 0 to 86400");
     error_clear(&error);
     assert_int_equal(script_pause(made, 4, 7, &ns, &error), SCRIPT_WRONG);
-    assert_part(error.text, "transaction 'text': the pause must be seconds");
+    assert_part(error.text, "transaction 'text': the pause must be a number of seconds");
     script_state_destroy(made);
     script_destroy(script);
 }

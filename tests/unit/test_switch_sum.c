@@ -106,7 +106,7 @@ TEST(lines)
     const char *end = strstr(answer, "not of single calls");
     assert_string_equal(end == NULL ? "" : end,
                         "not of single calls; the server was restarted, and its new processes are "
-                        "missing; 18446744073709551615 changes of threads were not seen");
+                        "missing; 18446744073709551615 context switches were missed");
     free(waits);
 }
 

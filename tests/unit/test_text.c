@@ -206,7 +206,7 @@ TEST_BETWEEN(test_verification, set_up, NULL)
 TEST_BETWEEN(test_connections, set_up, NULL)
 {
     uint64_t *counters = result.totals.counters;
-    result.fairness.sessions = 1; /* one session is as fast as itself */
+    result.fairness.sessions = 1; /* a single session cannot be compared */
     char *text = report();
     assert_null(strstr(text, "\nLost"));
     assert_null(strstr(text, "\nFairness"));

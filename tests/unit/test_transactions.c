@@ -1298,7 +1298,7 @@ static const struct transactions_case cases[] = {
      {0},
      {{0}},
      "| 3, turn 0, batches 0, tries kept, stopped by the script | | | times: | log: | script - x1 "
-     "3: transaction 't': the pause must be seconds, 0 to 86400;"},
+     "3: transaction 't': the pause must be a number of seconds from 0 to 86400;"},
     {"the end of the run in a pause",
      "T(function() stop:run() end, {pause = derive(row(), function(i) return i < 2 and 0 or 86400 "
      "end)})",

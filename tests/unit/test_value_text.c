@@ -202,7 +202,7 @@ TEST(test_reals)
         if (isfinite(value)) {
             check_real(value, false);
         }
-        /* numbers with any digits, in the range that append writes without the library */
+        /* random digits, in the range that append formats without snprintf */
         value = ldexp(1 + (double)(bits >> 12) * 0x1p-52, (int)(i % 60) - 6);
         check_real(value, false);
         check_real((double)(float)value, true);

@@ -233,7 +233,7 @@ TEST(test_scripts)
     end_scripted(&run);
 }
 
-/* Broken claims about the script's tables weigh as lost rows do. */
+/* A broken claim about the script's tables weighs as much as lost rows. */
 TEST(test_invariants)
 {
     struct invariant_result claims[] = {
