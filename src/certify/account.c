@@ -42,14 +42,15 @@ void account_sum(const struct account *account, struct account_rows *rows)
     *rows = (struct account_rows){0};
     for (unsigned s = 0; s < account->sessions; s++) {
         const struct account_session *session = &account->each[s];
-        rows->acknowledged += session->acknowledged;
-        rows->rejected += session->rejected;
+        const uint64_t acknowledged = session->acknowledged, rejected = session->rejected;
+        uint64_t sent = 0;
         for (uint64_t n = 0; n < session->next; n++) {
-            if (*account_outcome(account, s, n) == OUTCOME_SENT) {
-                unsigned sizes[ROWS_TABLES];
-                rows_sizes(account->seed, s, n, account->has_transactions, sizes);
-                rows->in_doubt += sizes[0] + sizes[1];
-            }
+            unsigned sizes[ROWS_TABLES];
+            rows_sizes(account->seed, s, n, account->has_transactions, sizes);
+            sent += sizes[0] + sizes[1];
         }
+        rows->acknowledged += acknowledged;
+        rows->rejected += rejected;
+        rows->in_doubt += sent - acknowledged - rejected;
     }
 }

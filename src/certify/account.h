@@ -77,8 +77,9 @@ static inline _Atomic uint8_t *account_outcome(const struct account *account, un
     return &account->outcomes[(size_t)session * ACCOUNT_TRANSACTIONS_MAX + number];
 }
 
-/* Numbers of rows, of all sessions together. Rows in doubt are the rows of transactions whose
- * outcome is SENT. */
+/* Numbers of rows since the account was created, of all sessions together. Rows in doubt are the
+ * rows of transactions that were begun and neither acknowledged nor refused. A row in doubt stays
+ * counted once, whatever a later reading back finds. */
 struct account_rows {
     uint64_t acknowledged, rejected, in_doubt;
 };

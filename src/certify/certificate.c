@@ -1,5 +1,6 @@
 #include "certify/certificate.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mono.h"
@@ -36,6 +37,16 @@ static const struct {
     [FINDING_DAMAGE] = {"table or index was damaged", "tables and indexes were damaged"},
 };
 
+void certificate_fini(struct certificate *certificate)
+{
+    struct fault_series *const series[] = {&certificate->proof, &certificate->series};
+    for (size_t i = 0; i < COUNT_OF(series); i++) {
+        free(series[i]->results);
+        buffer_fini(&series[i]->options);
+    }
+    buffer_fini(&certificate->command);
+}
+
 uint64_t certificate_sum(const struct fault_series *series, enum fault_finding finding)
 {
     uint64_t sum = 0;
@@ -61,6 +72,11 @@ bool certificate_is_telling(const struct fault_series *series, size_t number)
     return result->is_read && result->acknowledged > before;
 }
 
+bool certificate_is_proof(const struct fault_result *result)
+{
+    return result->findings[FINDING_LOST] > 0 || result->failure[0] != '\0';
+}
+
 double certificate_bound(size_t faults)
 {
     return faults < 3 ? 1 : 3 / (double)faults;
@@ -77,6 +93,7 @@ struct fault_tally certificate_count(const struct fault_series *series, enum fau
             tally.telling += certificate_is_telling(series, i) ? 1 : 0;
             tally.broken += certificate_is_broken(result) ? 1 : 0;
             tally.failed += result->failure[0] != '\0' ? 1 : 0;
+            tally.proving += certificate_is_proof(result) ? 1 : 0;
             tally.in_flight += result->in_doubt > doubted ? 1 : 0;
             tally.down_ns = result->down_ns > tally.down_ns ? result->down_ns : tally.down_ns;
         }
@@ -252,7 +269,7 @@ static void state_unfinished(struct buffer *text, const struct certificate *cert
 {
     const struct fault_series *series = &certificate->series, *proof = &certificate->proof;
     const bool is_in_proof = series->count == 0 && proof->planned > 0 &&
-                             certificate_count(proof, FAULT_KINDS).broken == 0;
+                             certificate_count(proof, FAULT_KINDS).proving == 0;
     const struct fault_series *last = is_in_proof ? proof : series;
     buffer_add_format(text, "NOT certified: %s%s of %s %s%s %s done",
                       last->count < last->planned ? "only " : "", UNITS_COUNT(last->count),
@@ -273,7 +290,7 @@ static void state_unfinished(struct buffer *text, const struct certificate *cert
 /* Adds the settings of the proof run in brackets. */
 static void add_options(struct buffer *text, const struct certificate *certificate)
 {
-    const char *options = certificate->proof.options;
+    const char *options = buffer_text(&certificate->proof.options);
     buffer_add_format(text, "%s%s%s", options[0] != '\0' ? " (" : "", options,
                       options[0] != '\0' ? ")" : "");
 }
@@ -305,7 +322,7 @@ void certificate_state(const struct certificate *certificate, char *text, size_t
         state_unfinished(&words, certificate);
         break;
     }
-    if (certificate_is_given(certificate) && certificate_count(proof, FAULT_KINDS).broken > 0) {
+    if (certificate_is_given(certificate) && certificate_count(proof, FAULT_KINDS).proving > 0) {
         buffer_add_text(&words, " The check is proven: with unsafe settings");
         add_options(&words, certificate);
         buffer_add_text(&words, ", ");

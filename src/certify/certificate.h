@@ -2,15 +2,17 @@
  * A certificate: what append certify did to a server, and what it found.
  *
  * The command fills a struct certificate, fault by fault. certificate_write makes the files of the
- * run from it: faults.csv, certificate.json, certificate.html and, if asked for, JUnit XML.
+ * run from it: faults.csv, certificate.json and certificate.html.
  */
 #ifndef CERTIFY_CERTIFICATE_H
 #define CERTIFY_CERTIFICATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "append/adapter.h"
+#include "append/buffer.h"
 #include "append/error.h"
 #include "base/process.h"
 #include "certify/fault.h"
@@ -87,7 +89,8 @@ struct fault_series {
     size_t count;                 /* number of faults that were done */
     size_t planned;
     struct server_settings settings; /* settings that the server reported before the first fault */
-    char options[CERTIFICATE_TEXT_BYTES]; /* settings that append gave to its own server */
+    struct buffer options; /* settings that append gave to its own server, with blanks between them;
+                              owned */
 };
 
 enum certificate_verdict {
@@ -103,7 +106,7 @@ struct certificate {
     char server[CERTIFICATE_TEXT_BYTES]; /* product and version of the server */
     char place[CERTIFICATE_TEXT_BYTES]; /* the target without its password, or "a server of append's
                                            own" */
-    char command[1024];                 /* command line that repeats the run, with the seed */
+    struct buffer command; /* command line that repeats the run, with the seed; owned */
     struct certificate_place places[CERTIFICATE_PLACES_MAX];
     size_t place_count;
     struct fault_series proof; /* the proof run; planned == 0 without --prove */
@@ -113,11 +116,18 @@ struct certificate {
     char reason[ERROR_TEXT_BYTES]; /* reason why the verdict is UNFINISHED or UNPROVEN */
 };
 
+/* Frees what the certificate owns. */
+void certificate_fini(struct certificate *certificate);
+
 /* Returns the sum of a finding over the faults of a series. */
 uint64_t certificate_sum(const struct fault_series *series, enum fault_finding finding);
 
 /* Returns whether a fault had a finding or a failure. */
 bool certificate_is_broken(const struct fault_result *result);
+
+/* Returns whether a fault with unsafe settings shows that the faults find a loss: acknowledged rows
+ * were lost, or there was a failure. A half transaction does not show this. */
+bool certificate_is_proof(const struct fault_result *result);
 
 /* Returns the upper bound, with 95 % confidence, of the share of faults that lose a row, after
  * `faults` faults without a loss: the rule of three, 3/n (Hanley, Lippman-Hand, JAMA 1983), at most
@@ -134,6 +144,7 @@ struct fault_tally {
     size_t telling; /* number of telling faults, see certificate_is_telling */
     size_t broken;  /* number of faults with a finding or a failure */
     size_t failed;  /* number of faults with a failure */
+    size_t proving; /* number of faults for which certificate_is_proof returns true */
     /* number of faults that struck while rows had been sent and not yet answered */
     size_t in_flight;
     int64_t down_ns; /* longest time without a session; 0 if the server was never down */
@@ -173,9 +184,14 @@ void certificate_state(const struct certificate *certificate, char *text, size_t
 void certificate_add_page(struct buffer *html, const struct certificate *certificate,
                           const char *csv_hash, const char *json_hash);
 
-/* Writes the files into `folder`: faults.csv, certificate.json, certificate.html, and the JUnit
- * file of the plan. On REJECTED *error names the file. */
+/* Writes the files into `folder`: faults.csv, certificate.json and certificate.html. On REJECTED
+ * *error names the file. */
 enum status certificate_write(const struct certificate *certificate, const char *folder,
                               struct error *error);
+
+/* Writes the certificate as JUnit XML. `unwritten`: reason why certificate_write failed, or "".
+ * Returns false when out of memory or a write failed (errno is set). */
+bool certificate_write_junit(FILE *stream, const struct certificate *certificate,
+                             const char *folder, const char *unwritten);
 
 #endif

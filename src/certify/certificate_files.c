@@ -163,7 +163,7 @@ static void add_series(struct tree root, const char *key, const struct fault_ser
     for (int i = 0; i < FINDING_COUNT; i++) {
         tree_count(found, finding_words[i].key, certificate_sum(series, (enum fault_finding)i));
     }
-    tree_text(tree, "options", series->options);
+    tree_text(tree, "options", buffer_text(&series->options));
     const struct tree settings = tree_object(tree, "settings");
     for (size_t i = 0; i < series->settings.count; i++) {
         const struct server_setting *setting = &series->settings.entries[i];
@@ -205,7 +205,7 @@ static bool write_json(FILE *stream, const struct certificate *certificate, cons
      * 53 bits */
     snprintf(text, sizeof text, "%" PRIu64, certificate->plan->seed);
     tree_text(root, "seed", text);
-    tree_text(root, "command", certificate->command);
+    tree_text(root, "command", buffer_text(&certificate->command));
     add_series(root, "proof", &certificate->proof);
     add_series(root, "certified", &certificate->series);
     tree_text(tree_object(root, "sha256"), CERTIFICATE_CSV, csv_hash);
@@ -250,7 +250,8 @@ static void add_case(struct junit_suite *suite, const struct fault_series *serie
     buffer_fini(&text);
 }
 
-static bool write_junit(FILE *stream, const struct certificate *certificate, const char *folder)
+bool certificate_write_junit(FILE *stream, const struct certificate *certificate,
+                             const char *folder, const char *unwritten)
 {
     struct junit_suite suite = {.target = certificate->place,
                                 .folder = folder,
@@ -261,10 +262,10 @@ static bool write_junit(FILE *stream, const struct certificate *certificate, con
     snprintf(suite.name, sizeof suite.name, "append certify %.60s %u sessions %zu faults",
              certificate->server, certificate->plan->sessions, certificate->series.planned);
     if (proof->planned > 0) {
-        const size_t broken = certificate_count(proof, FAULT_KINDS).broken;
+        const size_t proving = certificate_count(proof, FAULT_KINDS).proving;
         snprintf(text, sizeof text, "%s of %s faults with unsafe settings lost rows",
-                 UNITS_COUNT(broken), UNITS_COUNT(proof->count));
-        junit_add_case(&suite, "append.certify", "proof", broken == 0 ? "failure" : NULL,
+                 UNITS_COUNT(proving), UNITS_COUNT(proof->count));
+        junit_add_case(&suite, "append.certify", "proof", proving == 0 ? "failure" : NULL,
                        "unproven", text);
     }
     for (size_t i = 0; i < certificate->series.count; i++) {
@@ -275,6 +276,9 @@ static bool write_junit(FILE *stream, const struct certificate *certificate, con
     junit_add_case(&suite, "append.certify", "certificate",
                    certificate_is_given(certificate) ? NULL : wrong,
                    verdict_words[certificate->verdict], text);
+    if (unwritten[0] != '\0') {
+        junit_add_case(&suite, "append.certify", "files", "error", "not-written", unwritten);
+    }
     return junit_write_suite(stream, &suite);
 }
 
@@ -357,17 +361,8 @@ static enum status write_files(const struct certificate *certificate, const char
 enum status certificate_write(const struct certificate *certificate, const char *folder,
                               struct error *error)
 {
-    FILE *junit = NULL;
-    const char *path = certificate->plan->junit;
     const locale_t before = units_use_point();
-    enum status status = write_files(certificate, folder, error);
+    const enum status status = write_files(certificate, folder, error);
     uselocale(before);
-    if (status == STATUS_OK && path != NULL) {
-        if (report_open_file(&junit, "junit", path, false, error) != EXIT_CODE_OK) {
-            return STATUS_REJECTED;
-        }
-        const int number = report_close_file(&junit, write_junit(junit, certificate, folder));
-        status = number == 0 ? STATUS_OK : refuse(error, number, path);
-    }
     return status;
 }

@@ -168,11 +168,11 @@ static void add_conditions(struct buffer *html, const struct certificate *certif
     for (size_t i = 0; i < certificate->place_count; i++) {
         PAGE_ROW(&table, certificate->places[i].name, certificate->places[i].value);
     }
-    if (series->options[0] != '\0') {
-        PAGE_ROW(&table, "options of the server", series->options);
+    if (series->options.length > 0) {
+        PAGE_ROW(&table, "options of the server", buffer_text(&series->options));
     }
-    if (proof->options[0] != '\0') {
-        PAGE_ROW(&table, "options in the proof run", proof->options);
+    if (proof->options.length > 0) {
+        PAGE_ROW(&table, "options in the proof run", buffer_text(&proof->options));
     }
     PAGE_ROW(&table, "append", APPEND_VERSION);
     page_close_table(&table, NULL);
@@ -213,13 +213,15 @@ static void add_model(struct buffer *html, const struct certificate *certificate
 
 static void add_repeat(struct buffer *html, const struct certificate *certificate)
 {
+    buffer_add_text(html, "<h3>How to repeat it</h3>\n<div class=\"card\"><code>");
+    report_add_escaped(html, buffer_text(&certificate->command));
     buffer_add_format(html,
-                      "<h3>How to repeat it</h3>\n<div class=\"card\"><code>%s</code>\n"
+                      "</code>\n"
                       "<p class=\"note\">Seed %" PRIu64
                       ": it decides the order of the faults and their "
                       "moments. Where a fault strikes the server's work differs a little from run "
                       "to run.</p></div>\n",
-                      REPORT_ESCAPED(certificate->command), certificate->plan->seed);
+                      certificate->plan->seed);
 }
 
 /* Writes what a fault found, as HTML. Returns `chip`. */

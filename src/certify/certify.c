@@ -369,10 +369,7 @@ static void verify(struct course *course, struct fault_result *result)
     account_sum(course->account, &rows);
     result->acknowledged = rows.acknowledged;
     result->rejected = rows.rejected;
-    /* the account's transactions in doubt do not include transactions that an earlier reading back
-     * has settled */
-    const size_t count = course->series->count;
-    result->in_doubt = rows.in_doubt + (count > 1 ? result[-1].in_doubt : 0);
+    result->in_doubt = rows.in_doubt;
     if (result->failure[0] != '\0' || !go_on(course)) {
         return;
     }
@@ -519,9 +516,8 @@ static bool run_series(struct course *course, const struct fault *faults,
         const struct fault_result *result = &series->results[i];
         const bool is_proof = series == &course->certificate->proof;
         const bool has_failed = result->failure[0] != '\0';
-        /* a half transaction does not prove that append finds lost rows */
-        const bool has_found = is_proof ? result->findings[FINDING_LOST] > 0 || has_failed
-                                        : certificate_is_broken(result);
+        const bool has_found =
+            is_proof ? certificate_is_proof(result) : certificate_is_broken(result);
         is_broken = is_broken || (has_found && series->count > i);
         if (is_broken && (is_proof || !plan->certify.is_keeping_on || has_failed)) {
             break;
@@ -572,7 +568,7 @@ static bool prove(struct course *course)
     fault_draw(&counts, seed, faults);
     course->series = &certificate->proof;
     course->series->planned = PROOF_FAULTS_MAX;
-    snprintf(course->series->options, sizeof course->series->options, "%s", unsafe);
+    buffer_add_text(&course->series->options, unsafe);
     const bool is_found = run_series(course, faults, &options, seed);
     if (!go_on(course)) {
         give_up(course);
@@ -609,10 +605,8 @@ void certify_run(struct certificate *certificate, struct subject *subject, const
     if (!plan->certify.is_proven || prove(&course)) {
         course.series = &certificate->series;
         for (size_t i = 0; i < plan->certify.options.count; i++) {
-            char *const text = course.series->options;
-            const size_t used = strlen(text);
-            snprintf(text + used, sizeof course.series->options - used, "%s%s", i > 0 ? " " : "",
-                     plan->certify.options.texts[i]);
+            buffer_add_format(&course.series->options, "%s%s", i > 0 ? " " : "",
+                              plan->certify.options.texts[i]);
         }
         const bool is_broken = run_series(&course, faults, &plan->certify.options, plan->seed);
         certificate->verdict = is_broken ? CERTIFICATE_BROKEN : CERTIFICATE_CLEAN;

@@ -178,16 +178,15 @@ void disk_sync(const struct disk *disk)
 enum status disk_cut_power(struct disk *disk, struct error *error)
 {
     const uint32_t how = SHUTDOWN_NO_LOG_FLUSH;
-    disk->is_cut = true;
     const int folder = open(disk->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const int result = folder < 0 ? -1 : ioctl(folder, SHUTDOWN_IOCTL, &how);
-    if (result != 0) {
+    disk->is_cut = folder >= 0 && ioctl(folder, SHUTDOWN_IOCTL, &how) == 0;
+    if (!disk->is_cut) {
         fail(error, "cannot shut the file system down:", disk->folder);
     }
     if (folder >= 0) {
         close(folder);
     }
-    return result == 0 ? STATUS_OK : STATUS_FATAL;
+    return disk->is_cut ? STATUS_OK : STATUS_FATAL;
 }
 
 static enum status fail_remount(const struct disk *disk, const char *why, struct error *error)

@@ -278,7 +278,7 @@ enum exit_code subject_choose(struct subject *subject, const struct fault_counts
 {
     const char *name = plan->certify.server;
     *subject = (struct subject){.plan = plan, .faults = *faults};
-    subject->keeper.channel = subject->kept.log = -1;
+    subject->keeper.channel = subject->kept.log = subject->disk.image = -1;
     if (name == NULL) {
         return EXIT_CODE_OK;
     }
@@ -444,8 +444,6 @@ enum status subject_begin(struct subject *subject, const struct plan *plan,
                           const struct plan_texts *options, struct error *error)
 {
     subject->plan = plan;
-    subject->kept.log = -1;
-    subject->disk.image = -1;
     enum status status = open_log(subject, error);
     if (status == STATUS_OK && subject->recipe == NULL) {
         /* a server that append has started becomes append's child when its parent ends, so that
@@ -707,7 +705,7 @@ void subject_end(struct subject *subject)
 {
     keeper_end(&subject->keeper);
     disk_destroy(&subject->disk);
-    if (subject->recipe == NULL && subject->is_down) {
+    if (subject->recipe == NULL && subject->is_down && !processes_runs(subject->pid)) {
         /* the server was ended by a fault and must not stay down */
         subject_start(subject, &(struct error){.kind = ERROR_NONE});
     }

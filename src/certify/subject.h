@@ -49,9 +49,10 @@ struct subject {
     struct buffer session_sql;
     /* writers whose process may end and be reaped like any other child; may be NULL */
     struct writers *writers;
-    pid_t pid;          /* process of the user's server */
-    pid_t starter;      /* the command that starts the user's server; 0: it has ended */
-    bool is_down;       /* a fault ended the server, and it has not been started again yet */
+    pid_t pid;     /* process of the user's server */
+    pid_t starter; /* the command that starts the user's server; 0: it has ended */
+    bool is_down;  /* a fault was to end the server, and it has not been started again yet; if the
+                      fault failed, `pid` may still run */
     int starter_status; /* status of the starter that waitpid returned, valid after the starter has
                            ended */
 };

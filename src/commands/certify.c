@@ -15,33 +15,43 @@
 #include "commands/job.h"
 #include "plan/command_line.h"
 #include "plan/facts.h"
+#include "report/files.h"
 #include "report/report.h"
+
+/* Returns whether a text of the command line is the value of --out. */
+static bool is_out(const struct plan *plan, const char *text)
+{
+    for (size_t i = 0; i < plan->given_count && text != NULL; i++) {
+        const struct given_option *given = &plan->given[i];
+        if (given->value == text && strcmp(given->entry->name, "out") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* Writes the command that repeats the run: the words of the command line, quoted for a shell, and
  * the seed. Leaves out --out, because the folder exists now. */
-static void write_command(const struct plan *plan, int argc, char **argv,
-                          struct certificate *certificate)
+static void write_command(const struct plan *plan, int argc, char **argv, struct buffer *line)
 {
-    struct buffer line = {0};
-    buffer_add_text(&line, "append certify");
+    buffer_add_text(line, "append certify");
     for (int i = 1; i < argc; i++) {
         char shown[PLAN_TARGET_BYTES];
-        if (strcmp(argv[i], "--out") == 0) {
+        const char *equals = strchr(argv[i], '=');
+        if (is_out(plan, i + 1 < argc ? argv[i + 1] : NULL)) { /* --out DIR */
             i++;
             continue;
         }
-        if (strncmp(argv[i], "--out=", strlen("--out=")) == 0) {
+        if (equals != NULL && is_out(plan, equals + 1)) { /* --out=DIR */
             continue;
         }
         target_redact(argv[i], shown, sizeof shown);
-        buffer_add_text(&line, " ");
-        report_add_word(&line, option_is_target(argv[i]) ? shown : argv[i]);
+        buffer_add_text(line, " ");
+        report_add_word(line, option_is_target(argv[i]) ? shown : argv[i]);
     }
     if (!plan->is_seed_given) {
-        buffer_add_format(&line, " --seed %" PRIu64, plan->seed);
+        buffer_add_format(line, " --seed %" PRIu64, plan->seed);
     }
-    snprintf(certificate->command, sizeof certificate->command, "%s", buffer_text(&line));
-    buffer_fini(&line);
 }
 
 /* Refuses a setting that is not NAME=VALUE. A text may have several settings, with blanks between
@@ -65,6 +75,77 @@ static enum exit_code check_settings(const struct plan_texts *settings, struct e
     return EXIT_CODE_OK;
 }
 
+/* The options that have an effect only with some servers or some faults. */
+static const struct use {
+    const char *name;
+    enum {
+        OWN_SERVER, /* the option needs --server */
+        USERS_SERVER
+    } server;
+    unsigned faults; /* bits 1 << kind: the option needs a fault of one of these kinds; 0: of any */
+} uses[] = {
+    {"server-option", OWN_SERVER, 0},
+    {"prove", OWN_SERVER, 0},
+    {"file-system", OWN_SERVER, 1U << FAULT_POWER},
+    {"server-start", USERS_SERVER, 1U << FAULT_KILL | 1U << FAULT_POWER | 1U << FAULT_RESTART},
+    {"server-pid", USERS_SERVER, 0},
+    {"data-directory", USERS_SERVER, 1U << FAULT_POWER},
+    {"adapter", USERS_SERVER, 0},
+    {"host", USERS_SERVER, 0},
+    {"user", USERS_SERVER, 0},
+    {"password-file", USERS_SERVER, 0},
+    {"database", USERS_SERVER, 0},
+    {"client-lib", USERS_SERVER, 0},
+};
+
+/* Refuses an option that has no effect because the planned faults are of other kinds. */
+static enum exit_code check_kinds(const struct use *use, const struct fault_counts *faults,
+                                  struct error *error)
+{
+    static const char *const separators[] = {"", " or ", ", "};
+    struct buffer kinds = {0};
+    bool has_effect = use->faults == 0;
+    for (int kind = 0; kind < FAULT_KINDS; kind++) {
+        if ((use->faults & 1U << kind) != 0) {
+            const int left = __builtin_popcount(use->faults >> kind) - 1;
+            has_effect = has_effect || faults->counts[kind] > 0;
+            buffer_add_format(&kinds, "%s%s", fault_words[kind].name, separators[MIN(left, 2)]);
+        }
+    }
+    const enum exit_code code =
+        has_effect ? EXIT_CODE_OK
+                   : usage_refuse(error, "--%s has no effect without %s in --faults", use->name,
+                                  buffer_text(&kinds));
+    buffer_fini(&kinds);
+    return code;
+}
+
+/* Refuses options that have no effect. */
+static enum exit_code check_uses(const struct plan *plan, const struct fault_counts *faults,
+                                 struct error *error)
+{
+    const bool is_own = plan->certify.server != NULL;
+    for (const struct use *use = uses; use < uses + COUNT_OF(uses); use++) {
+        if (!option_is_given(plan, use->name)) {
+            continue;
+        }
+        if (is_own && use->server == USERS_SERVER) {
+            return usage_refuse(error, "--%s is for your own server: leave it out with --server",
+                                use->name);
+        }
+        if (!is_own && use->server == OWN_SERVER) {
+            return usage_refuse(error,
+                                "--%s needs a server of append's own (--server): append does not "
+                                "change the settings or the disk of yours",
+                                use->name);
+        }
+        if (check_kinds(use, faults, error) != EXIT_CODE_OK) {
+            return EXIT_CODE_USAGE;
+        }
+    }
+    return EXIT_CODE_OK;
+}
+
 /* Refuses combinations of options that make no sense. */
 static enum exit_code check_options(const struct plan *plan, const struct fault_counts *faults,
                                     struct error *error)
@@ -81,9 +162,8 @@ static enum exit_code check_options(const struct plan *plan, const struct fault_
             error, "which server? Let append make one with --server postgresql, mariadb or "
                    "sqlite, or name your TARGET");
     }
-    if (options->server != NULL && (options->start != NULL || plan->server_pid != 0)) {
-        return usage_refuse(error, "%s is for your own server: leave it out with --server",
-                            options->start != NULL ? "--server-start" : "--server-pid");
+    if (check_uses(plan, faults, error) != EXIT_CODE_OK) {
+        return EXIT_CODE_USAGE;
     }
     if (options->is_proven && options->options.count == PLAN_TEXTS_MAX) {
         return usage_refuse(error, "--prove adds a setting: give at most %d with --server-option",
@@ -91,12 +171,6 @@ static enum exit_code check_options(const struct plan *plan, const struct fault_
     }
     if (options->server != NULL) {
         return check_settings(&options->options, error);
-    }
-    if (options->options.count > 0 || options->is_proven) {
-        return usage_refuse(error,
-                            "%s needs a server of append's own (--server): append does not "
-                            "change the settings of yours",
-                            options->is_proven ? "--prove" : "--server-option");
     }
     if (starts > 0 && options->start == NULL) {
         return usage_refuse(error,
@@ -160,11 +234,18 @@ static enum exit_code check_target(const struct plan *plan, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Runs the faults of a complete plan, writes the certificate and prints the statement. */
-static enum exit_code certify(struct subject *subject, const struct plan *plan,
+/* Reports an error before the first fault, also in the JUnit file. */
+static enum exit_code fail(FILE **junit, const struct plan *plan, enum exit_code code,
+                           const struct error *error)
+{
+    job_fail_junit(junit, plan, code, error);
+    return command_fail(code, error);
+}
+
+/* Runs the faults of a complete plan. */
+static enum exit_code certify(struct subject *subject, const struct plan *plan, FILE **junit,
                               struct certificate *certificate, struct error *error)
 {
-    static char statement[CERTIFICATE_STATEMENT_BYTES];
     /* mounts of this process end with it, even if it is killed */
     if (plan->certify.server != NULL && subject->faults.counts[FAULT_POWER] > 0 &&
         disk_enter_namespace(error) != STATUS_OK) {
@@ -174,61 +255,89 @@ static enum exit_code certify(struct subject *subject, const struct plan *plan,
     if (code != EXIT_CODE_OK) {
         return code;
     }
+    code = report_open_file(junit, "junit", plan->junit, false, error);
+    if (code != EXIT_CODE_OK) {
+        rmdir(plan->out_folder);
+        return code;
+    }
     snprintf(certificate->place, sizeof certificate->place, "%.255s",
              plan->certify.server != NULL ? "a server of append's own" : plan->facts->target);
     certify_run(certificate, subject, plan);
-    const bool is_written = certificate_write(certificate, plan->out_folder, error) == STATUS_OK;
+    return EXIT_CODE_OK;
+}
+
+/* Writes the files, prints the statement, and returns the exit code after printing its reason. An
+ * output that cannot be written does not hide a verdict. */
+static enum exit_code conclude(const struct certificate *certificate, FILE **junit)
+{
+    static char statement[CERTIFICATE_STATEMENT_BYTES];
+    const struct plan *plan = certificate->plan;
+    struct error unwritten = {.kind = ERROR_NONE};
+    certificate_write(certificate, plan->out_folder, &unwritten);
+    if (*junit != NULL) {
+        const int number = report_close_file(
+            junit, certificate_write_junit(*junit, certificate, plan->out_folder, unwritten.text));
+        if (number != 0 && !error_is_set(&unwritten)) {
+            error_set(&unwritten, ERROR_SYSTEM, number, NULL,
+                      "--junit '%.120s' cannot be written: %s", plan->junit, strerror(number));
+        }
+    }
     certificate_state(certificate, statement, sizeof statement);
     printf("%s\nfiles: %s\n", statement, plan->out_folder);
-    code = command_finish_output();
-    if (!is_written) {
-        return certificate->code == EXIT_CODE_OK ? EXIT_CODE_CLIENT_LIMIT : certificate->code;
+    if (certificate->code == EXIT_CODE_OK) {
+        return error_is_set(&unwritten) ? command_fail(EXIT_CODE_CLIENT_LIMIT, &unwritten)
+                                        : command_finish_output();
     }
-    if (certificate->code == EXIT_CODE_OK || code != EXIT_CODE_OK) {
-        return code;
-    }
-    error_set(error, ERROR_SERVER, 0, NULL, "%.480s",
-              certificate->reason[0] != '\0' ? certificate->reason : statement);
-    return certificate->code;
+    const char *reason = certificate->reason[0] != '\0' ? certificate->reason : statement;
+    return error_is_set(&unwritten)
+               ? command_say(certificate->code, "%s (%s)", reason, unwritten.text)
+               : command_say(certificate->code, "%s", reason);
 }
 
 enum exit_code command_certify(int argc, char **argv)
 {
     struct plan plan;
-    struct facts facts;
+    struct facts facts = {.library = NULL};
     struct container container;
     struct subject subject;
     struct fault_counts faults = {.counts = {0}};
     struct certificate certificate = {.plan = &plan};
     struct error error = {.kind = ERROR_NONE};
+    FILE *junit = NULL;
     enum exit_code code =
         command_line_read(&plan, command_form(COMMAND_CERTIFY), argc, argv, &error);
     if (command_is_done(&plan, &code, &error)) {
         return code;
     }
     interrupt_install();
-    code = choose_faults(&plan, &faults, &error);
+    plan.facts = &facts;
+    code = report_open_file(&junit, "junit", plan.junit, true, &error);
+    code = code == EXIT_CODE_OK ? choose_faults(&plan, &faults, &error) : code;
     code = code == EXIT_CODE_OK ? check_options(&plan, &faults, &error) : code;
     if (code == EXIT_CODE_OK) {
         code = subject_choose(&subject, &faults, &plan, &plan.target, &error);
         plan.adapter_name = plan.certify.server != NULL ? plan.certify.server : plan.adapter_name;
     }
     if (code != EXIT_CODE_OK) {
-        return command_fail(code, &error);
+        return fail(&junit, &plan, code, &error);
     }
     code = plan_make(&plan, &facts, &error);
-    if (code == EXIT_CODE_OK) {
-        write_command(&plan, argc, argv, &certificate);
+    const bool has_plan = code == EXIT_CODE_OK;
+    if (has_plan) {
+        write_command(&plan, argc, argv, &certificate.command);
         code = check_target(&plan, &error);
         code = code == EXIT_CODE_OK ? job_begin_client(&container, &plan, &facts, &error) : code;
         if (code == EXIT_CODE_OK) {
-            code = certify(&subject, &plan, &certificate, &error);
+            code = certify(&subject, &plan, &junit, &certificate, &error);
             setup_stop_library(&plan);
         }
+    }
+    code =
+        code == EXIT_CODE_OK ? conclude(&certificate, &junit) : fail(&junit, &plan, code, &error);
+    if (has_plan) {
         plan_fini(&plan);
     }
     subject_fini(&subject);
-    free(certificate.proof.results);
-    free(certificate.series.results);
-    return code == EXIT_CODE_OK ? code : command_fail(code, &error);
+    certificate_fini(&certificate);
+    return code;
 }

@@ -150,6 +150,11 @@ enum exit_code job_do(struct job *job, enum command command, int argc, char **ar
  * of the run's files and tries again. */
 enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *error);
 
+/* Writes a JUnit file with the error that ended the command, and closes it. Does nothing if *junit
+ * is NULL. `append certify` also calls this function. */
+void job_fail_junit(FILE **junit, const struct plan *plan, enum exit_code code,
+                    const struct error *error);
+
 /* Creates, checks and loads the tables, for a run and for `append prepare`, and shows progress
  * while a script's tables are loaded. On OK the caller must call setup_fini. `ranks` may be NULL.
  */

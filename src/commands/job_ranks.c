@@ -223,6 +223,15 @@ static enum exit_code follow(struct job *job, enum command command)
         job->plan->out_folder);
 }
 
+void job_fail_junit(FILE **junit, const struct plan *plan, enum exit_code code,
+                    const struct error *error)
+{
+    if (*junit != NULL) {
+        /* ignore a failed write, because the command has already failed */
+        (void)report_close_file(junit, junit_write_error(*junit, plan, code, error->text));
+    }
+}
+
 enum exit_code job_finish(struct job *job, enum exit_code code, struct error *error)
 {
     code = code == EXIT_CODE_OK ? job_load(job, error) : code;
@@ -232,11 +241,7 @@ enum exit_code job_finish(struct job *job, enum exit_code code, struct error *er
     if (code == EXIT_CODE_OK) {
         return job_report(job);
     }
-    if (job->junit != NULL) {
-        /* ignore a failed write, because the run has already failed */
-        (void)report_close_file(&job->junit,
-                                junit_write_error(job->junit, job->plan, code, error->text));
-    }
+    job_fail_junit(&job->junit, job->plan, code, error);
     return command_refuse(job->plan->is_json, code, error);
 }
 

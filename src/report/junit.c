@@ -111,7 +111,10 @@ static void begin_run(struct junit_suite *suite, const struct plan *plan)
 {
     const char *adapter = plan->adapter == NULL ? "unknown" : plan->adapter->name;
     *suite = (struct junit_suite){.target = plan->facts->target, .folder = plan->out_folder};
-    if (plan->duration_ns > 0) {
+    if (plan->command == COMMAND_CERTIFY) {
+        snprintf(suite->name, sizeof suite->name, "append certify %s %u sessions", adapter,
+                 plan->sessions);
+    } else if (plan->duration_ns > 0) {
         snprintf(suite->name, sizeof suite->name, "append %s %u sessions %" PRId64 " ms", adapter,
                  plan->sessions, plan->duration_ns / MONO_NS_PER_MS);
     } else {

@@ -301,6 +301,9 @@ void report_add_word(struct buffer *line, const char *word);
  * escaped, cut when it is long. NULL counts as "". */
 const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES]);
 
+/* Adds a text of any length, escaped in the same way, but with its line breaks and tabs. */
+void report_add_escaped(struct buffer *html, const char *text);
+
 /* Format into a buffer that is valid to the end of the block, for use as an argument of printf. */
 #define REPORT_NUMBER(value) report_format((value), (char[REPORT_WORDS_BYTES]){0})
 #define REPORT_VALUE(run, column) report_value((run), (column), (char[REPORT_WORDS_BYTES]){0})

@@ -1,6 +1,8 @@
 /* Formats the numbers, times and texts of a run for people. */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mono.h"
@@ -133,9 +135,20 @@ const char *report_size(const struct saved_run *run, char text[REPORT_WORDS_BYTE
     return text;
 }
 
-const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES])
+/* Returns what stands for a character in HTML; NULL if the character stands for itself. */
+static const char *escape_of(char character)
 {
     static const char *const escapes[] = {"&&amp;", "<&lt;", ">&gt;", "\"&quot;", "'&#39;"};
+    for (size_t i = 0; i < COUNT_OF(escapes); i++) {
+        if (escapes[i][0] == character) {
+            return escapes[i] + 1;
+        }
+    }
+    return NULL;
+}
+
+const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES])
+{
     char copy[REPORT_ESCAPED_BYTES / 4], clean[REPORT_ESCAPED_BYTES / 4];
     size_t used = 0;
     snprintf(copy, sizeof copy, "%s", text == NULL ? "" : text);
@@ -144,15 +157,35 @@ const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES])
     }
     text_clean_line(clean, sizeof clean, copy, sizeof clean);
     for (const char *at = clean; *at != '\0' && used + 8 < REPORT_ESCAPED_BYTES; at++) {
-        const char *piece = NULL;
-        for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
-            piece = escapes[i][0] == *at ? escapes[i] + 1 : piece;
-        }
+        const char *piece = escape_of(*at);
         used += (size_t)snprintf(escaped + used, REPORT_ESCAPED_BYTES - used, "%.*s",
                                  piece == NULL ? 1 : 6, piece == NULL ? at : piece);
     }
     escaped[used] = '\0';
     return escaped;
+}
+
+void report_add_escaped(struct buffer *html, const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    char *copy = strdup(text), *clean = malloc(size);
+    html->has_failed = html->has_failed || copy == NULL || clean == NULL;
+    for (char *line = copy; !html->has_failed && line != NULL;) {
+        char *const end = strpbrk(line, "\t\n");
+        const char separator = end == NULL ? '\0' : *end;
+        if (end != NULL) {
+            *end = '\0';
+        }
+        text_clean_line(clean, size, line, UINT_MAX);
+        for (const char *at = clean; *at != '\0'; at++) {
+            const char *escape = escape_of(*at);
+            buffer_add(html, escape == NULL ? at : escape, escape == NULL ? 1 : strlen(escape));
+        }
+        buffer_add(html, &separator, end == NULL ? 0 : 1);
+        line = end == NULL ? NULL : end + 1;
+    }
+    free(copy);
+    free(clean);
 }
 
 const char *report_stop_words(const char *stop_reason)

@@ -24,6 +24,7 @@ FINDINGS = ("lost", "duplicate", "foreign", "rejected", "torn", "half", "holes",
 # What the seed decides about a fault, before the run.
 PLANNED = ("kind", "load_s", "stop_s")
 WORD = (1 << 64) - 1
+TRANSACTION_ROWS_MAX = 100
 
 
 class Certificate:
@@ -152,7 +153,8 @@ class Certifying(harness.Case):
         for run in ("proof", "certified"):
             series = certificate.json[run]
             if series is not None:
-                self.check_series(series, run, [next(rows) for _ in series["results"]])
+                self.check_series(series, run, [next(rows) for _ in series["results"]],
+                                  certificate.json["sessions"])
         self.assertEqual(list(rows), [], "rows of faults.csv that are not in certificate.json")
         hashes = {name: hashlib.sha256((certificate.folder / name).read_bytes()).hexdigest()
                   for name in ("faults.csv", "certificate.json")}
@@ -161,7 +163,16 @@ class Certifying(harness.Case):
         for name, value in hashes.items():
             self.assertIn(value, page, name)
 
-    def check_series(self, series, run, rows):
+    def check_in_doubt(self, results, sessions):
+        """Checks that a kill or a network cut leaves at most one transaction of each session in doubt."""
+        before = 0
+        for result in results:
+            new, before = result["rows_in_doubt"] - before, result["rows_in_doubt"]
+            self.assertGreaterEqual(new, 0, result)
+            if result["kind"] in ("kill", "network"):
+                self.assertLessEqual(new, sessions * TRANSACTION_ROWS_MAX, result)
+
+    def check_series(self, series, run, rows, sessions):
         sums = collections.Counter()
         for number, (row, result) in enumerate(zip(rows, series["results"]), 1):
             self.assertEqual((row["run"], row["fault"]), (run, str(number)))
@@ -177,6 +188,7 @@ class Certifying(harness.Case):
                 self.assertEqual(row[name] == "", result[name] is None, name)
                 if row[name]:
                     self.assertAlmostEqual(float(row[name]), result[name], 2, name)
+        self.check_in_doubt(series["results"], sessions)
         self.assertEqual(series["found"], {name: sums[name] for name in FINDINGS})
         self.assertEqual(series["faults"]["done"], len(rows))
         self.assertLessEqual(len(rows), series["planned"])

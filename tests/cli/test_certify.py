@@ -1,5 +1,8 @@
 """append certify refuses what makes no sense in one line, and touches nothing."""
 
+import shlex
+import xml.etree.ElementTree
+
 import certify
 import harness
 
@@ -20,6 +23,14 @@ REFUSED = {
     "server and a port": ((*SQLITE, "--port", "5432"), "--server makes a server"),
     "server-start of append's own": ((*SQLITE, *START), "--server-start is for your own server"),
     "server-pid of append's own": ((*SQLITE, "--server-pid", "1"), "--server-pid is for your own server"),
+    "file-system without power": ((*SQLITE, "--faults", "kill:1", "--file-system", "xfs"),
+                                  "--file-system has no effect without power in --faults"),
+    "file-system of the user's": (("2", TARGET, "--faults", "stop:1", YES, "--file-system", "xfs"),
+                                  "--file-system needs a server of append's own"),
+    "server-start that is never used": (("2", TARGET, "--faults", "stop:1,network:1", YES, *START),
+                                        "--server-start has no effect without kill, power or restart in --faults"),
+    "data-directory without power": (("2", TARGET, "--faults", "kill:1", YES, *START, "--data-directory", "/x"),
+                                     "--data-directory has no effect without power in --faults"),
     "server-pid: a word": (("2", TARGET, "--server-pid", "x"), "--server-pid"),
     "server-option of the user's": (("2", TARGET, "--faults", "stop:1", YES, "--server-option", "a=b"),
                                     "--server-option needs a server of append's own"),
@@ -61,7 +72,23 @@ REFUSED = {
 }
 
 
+# Options that describe the user's server, and do not apply to a server that append makes.
+OF_TARGET = ("adapter", "host", "user", "password-file", "database", "client-lib", "server-pid", "data-directory")
+
+
 class BadInput(certify.Certifying):
+    def test_options_of_a_target(self):
+        """An option file is refused like the command line."""
+        file, password = self.folder / "options", self.folder / "password"
+        password.write_text("x")
+        for name in OF_TARGET:
+            value = "1" if name == "server-pid" else str(password)
+            file.write_text(f"{name} = {value}\n")
+            for words in (f"--{name}", value), ("--options", file):
+                with self.subTest(words=words):
+                    self.refused("certify", "2", "--server", "postgresql", "--faults", "kill:1", *words, code=2,
+                                 pattern=f"^append: --{name} is for your own server: leave it out with --server$")
+
     def test_refused(self):
         for name, (arguments, pattern) in REFUSED.items():
             with self.subTest(name=name):
@@ -76,11 +103,65 @@ class BadInput(certify.Certifying):
         self.check_nothing_left()
 
     def test_junit_that_cannot_be_written(self):
-        ended = self.append("certify", *SQLITE, "--faults", "kill:1", "--out", self.out(), "--junit",
-                            self.folder / "no-folder/junit.xml", code=None)
-        self.assertIn(ended.code, (2, 3))
-        self.assertIn("junit", ended.reason)
+        self.refused("certify", *SQLITE, "--faults", "kill:1", "--out", self.out(), "--junit",
+                     self.folder / "no-folder/junit.xml", code=2,
+                     pattern="--junit '.*no-folder/junit.xml' cannot be written: No such file")
         self.check_nothing_left()
+
+    def test_junit_of_an_earlier_run(self):
+        """A refusal takes its place, so that it is not mistaken for the file of this run."""
+        exists = self.out()
+        exists.mkdir()
+        for options, reason in (("--faults", "kil:1"), "unknown fault"), (("--out", exists), "exists already"):
+            with self.subTest(reason=reason):
+                junit = self.folder / "junit.xml"
+                junit.write_text("of an earlier run")
+                self.refused("certify", *SQLITE, *options, "--junit", junit, code=2, pattern=reason)
+                suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
+                self.assertRegex(suite.get("name"), r"^append certify \w+ 2 sessions$")
+                error, = suite.findall("testcase/error")
+                self.assertEqual(error.get("type"), "exit-code-2")
+                self.assertIn(reason, error.get("message"))
+
+
+class Unwritable(certify.Certifying):
+    """An output that cannot be written has one line, and does not hide a verdict."""
+
+    def certify_to_full(self, *arguments):
+        """Returns the exit code and the lines of append, whose standard output is a full disk."""
+        process = self.start("-c", '"$@" >/dev/full', "sh", harness.BINARY, "certify", *arguments, "--out", self.out(),
+                             "--quiet", program="sh")
+        _, err = process.communicate(timeout=harness.GUARD_S)
+        self.check_nothing_left()
+        return process.returncode, err.splitlines()
+
+    def test_clean(self):
+        self.assertEqual(self.certify_to_full(*SQLITE, "--faults", "kill:1"),
+                         (3, ["append: standard output cannot be written: No space left on device"]))
+
+    def test_a_verdict(self):
+        for junit, more in ((), ""), (("--junit", "/dev/full"),
+                                      r" \(--junit '/dev/full' cannot be written: No space left on device\)"):
+            with self.subTest(junit=junit):
+                code, lines = self.certify_to_full(*SQLITE, "--faults", "kill:1", "--server-option",
+                                                   "query_only=1", *junit)
+                self.assertEqual(code, 4)
+                self.assertEqual(len(lines), 1, lines)
+                self.assertRegex(lines[0], rf"^append: .*readonly database{more}$")
+
+
+class Command(certify.Certifying):
+    def test_command(self):
+        """The certificate has the whole command, however long it is, except --out, however it is written."""
+        settings = "query_only=1" + " cache_size=1000" * 200
+        words = ["--server", "sqlite", "--faults", "kill:1", "--server-option", settings, "--seed", "7", "2"]
+        for form in ("--out", "{}"), ("--out={}",), ("--ou", "{}"), ("--ou={}",):
+            with self.subTest(form=form):
+                out = self.out()
+                self.append("certify", *words[:2], *(part.format(out) for part in form), *words[2:], code=4)
+                certificate = certify.Certificate(out)
+                self.assertEqual(shlex.split(certificate.json["command"]), ["append", "certify", *words])
+                self.assertEqual(certificate.series["options"], settings)
 
 
 if __name__ == "__main__":

@@ -117,6 +117,19 @@ class Alone(certify.Harm, certify.Power):
         ended, certificate = self.break_it("--data-directory", self.data, code=0, faults="power:2")
         self.check_clean(ended, certificate, {"power": 2})
 
+    def test_a_cut_that_is_not_permitted(self):
+        """The server and its file system go on: append neither unmounts the file system nor runs --server-start."""
+        before, started = self.pid(), self.folder / "started"
+        self.addCleanup(self.sql, "drop table append_certify, append_certify_2")  # append keeps them
+        process = self.start("--bounding-set=-sys_admin", harness.BINARY, "certify", 2, self.server.url, "--faults",
+                             "power:1", "--yes", "--recreate", "--server-start", f"touch {started}", "--data-directory",
+                             self.data, "--out", self.out(), program="setpriv")
+        ended = self.end(process, 3)
+        self.assertRegex(ended.reason, f"cannot shut the file system down: {self.data}: Operation not permitted")
+        self.assertNotIn("cannot unmount", ended.err)
+        self.assertFalse(started.exists())
+        self.assertEqual((self.pid(), self.sql("select 1")), (before, "1"))
+
     def test_another_mount_namespace(self):
         """A copy of the mount would keep the file system without power after the fault."""
         process = self.mount_namespace("private")

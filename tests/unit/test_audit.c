@@ -263,21 +263,55 @@ TEST(foreign_rows_have_a_checksum_but_were_not_sent)
     }
 }
 
+/* Returns the number of rows of a transaction. */
+static unsigned rows_of(unsigned session, uint64_t number)
+{
+    unsigned sizes[ROWS_TABLES];
+    rows_sizes(SEED, session, number, true, sizes);
+    return sizes[0] + sizes[1];
+}
+
+static void assert_sums(const struct world *world, uint64_t acknowledged, uint64_t rejected,
+                        uint64_t in_doubt)
+{
+    struct account_rows rows;
+    account_sum(world->account, &rows);
+    assert_int_equal(rows.acknowledged, acknowledged);
+    assert_int_equal(rows.rejected, rejected);
+    assert_int_equal(rows.in_doubt, in_doubt);
+}
+
+/* Each row in doubt is counted once, before and after the readings back that find its outcome. */
 TEST(sums_of_an_account)
 {
     struct world world;
-    struct account_rows rows;
-    unsigned sizes[ROWS_TABLES];
-    begin(&world, 2);
-    world.account->each[0].acknowledged = 10;
-    world.account->each[2].acknowledged = 5;
-    world.account->each[1].rejected = 3;
+    begin(&world, 3);
+    world.account->each[0].next = world.account->each[2].next = 2;
+    world.account->each[0].acknowledged = rows_of(0, 0) + rows_of(0, 1);
+    world.account->each[1].acknowledged = rows_of(1, 0);
+    world.account->each[2].acknowledged = rows_of(2, 0);
+    world.account->each[2].rejected = rows_of(2, 1);
+    *account_outcome(world.account, 2, 1) = OUTCOME_REJECTED;
     *account_outcome(world.account, 1, 1) = OUTCOME_SENT;
-    rows_sizes(SEED, 1, 1, true, sizes);
-    account_sum(world.account, &rows);
-    assert_int_equal(rows.acknowledged, 15);
-    assert_int_equal(rows.rejected, 3);
-    assert_int_equal(rows.in_doubt, sizes[0] + sizes[1]);
+    *account_outcome(world.account, 1, 2) = OUTCOME_SENT;
+    const unsigned acknowledged = rows_of(0, 0) + rows_of(0, 1) + rows_of(1, 0) + rows_of(2, 0);
+    const unsigned rejected = rows_of(2, 1), in_doubt = rows_of(1, 1) + rows_of(1, 2);
+    assert_sums(&world, acknowledged, rejected, in_doubt);
+    static const bool is_settled[] = {false, true};
+    EACH_CASE (i, is_settled, "settled %d", is_settled[i]) {
+        begin_again(&world);
+        world.audit.is_settled = is_settled[i];
+        for (unsigned s = 0; s < SESSIONS; s++) {
+            take_transaction(&world, s, 0, 0);
+        }
+        take_transaction(&world, 0, 1, 0);
+        take_transaction(&world, 1, 2, 0);
+        audit_judge(&world.audit);
+        assert_findings(&world, (const uint64_t[FINDING_COUNT]){0});
+        assert_int_equal(*account_outcome(world.account, 1, 1),
+                         is_settled[i] ? OUTCOME_REJECTED : OUTCOME_SENT);
+        assert_sums(&world, acknowledged, rejected, in_doubt);
+    }
     end(&world);
 }
 

@@ -47,13 +47,14 @@ static void fill(size_t kills, size_t powers)
     memset(&plan, 0, sizeof plan);
     plan.sessions = 50;
     plan.seed = 18446744073709551615U;
+    certificate.series.results = certificate.proof.results = NULL; /* not of the heap */
+    certificate_fini(&certificate);
     certificate = (struct certificate){
         .plan = &plan,
         .start_wall_ns = INT64_C(1769903999123000000),
         .elapsed_ns = 125 * MONO_NS_PER_S,
         .server = "PostgreSQL 15.4",
         .place = "a server of append's own",
-        .command = "append certify 50 --server postgresql --seed 7",
         .places = {{"file system", "ext4"}, {"mount options", "rw,relatime"}},
         .place_count = 2,
         .series = {.results = results,
@@ -61,6 +62,7 @@ static void fill(size_t kills, size_t powers)
                    .planned = kills + powers,
                    .settings = {.count = 1, .entries = {{"fsync", "on"}}}},
     };
+    buffer_add_text(&certificate.command, "append certify 50 --server postgresql --seed 7");
     for (size_t i = 0; i < kills + powers; i++) {
         fill_result(&results[i], i, i < kills ? FAULT_KILL : FAULT_POWER);
     }
@@ -72,13 +74,14 @@ static void fill_proof(void)
     fill_result(&proof_results[0], 0, FAULT_POWER);
     fill_result(&proof_results[1], 1, FAULT_POWER);
     proof_results[1].findings[FINDING_LOST] = 90;
+    buffer_fini(&certificate.proof.options);
     certificate.proof = (struct fault_series){
         .results = proof_results,
         .count = 2,
         .planned = 5,
         .settings = {.count = 1, .entries = {{"fsync", "off"}}},
-        .options = "fsync=off",
     };
+    buffer_add_text(&certificate.proof.options, "fsync=off");
 }
 
 static void expect_statement(const char *expected)
@@ -124,9 +127,11 @@ TEST(test_what_breaks_a_fault)
         assert_false(certificate_is_broken(&result));
         result.findings[i] = 1;
         assert_true(certificate_is_broken(&result));
+        assert_int_equal(certificate_is_proof(&result), i == FINDING_LOST);
     }
     const struct fault_result failed = {.failure = "no answer"};
     assert_true(certificate_is_broken(&failed));
+    assert_true(certificate_is_proof(&failed));
 }
 
 TEST(test_clean)
@@ -204,6 +209,10 @@ TEST(test_clean_after_a_proof)
         "confidence fewer than 30 % of such faults lose a row. The check is proven: with unsafe "
         "settings (fsync=off), 90 of 200 acknowledged rows were lost in 2 faults (2 power "
         "losses).");
+    proof_results[1].findings[FINDING_LOST] = 0;
+    proof_results[1].findings[FINDING_HALF] = 1; /* proves nothing */
+    expect_statement("No acknowledged row was lost, doubled or changed in 10 faults (10 power "
+                     "losses): with 95 % confidence fewer than 30 % of such faults lose a row.");
 }
 
 TEST(test_broken)
@@ -280,6 +289,7 @@ TEST(test_unfinished)
     fill_proof();
     certificate.series.count = 0;
     proof_results[1].findings[FINDING_LOST] = 0;
+    proof_results[1].findings[FINDING_HALF] = 1;
     expect_statement("NOT certified: only 2 of 5 faults of the proof run were done: the disk is "
                      "full.");
 }
@@ -376,7 +386,7 @@ TEST_BETWEEN(test_json, make_folder, remove_folder)
     results[4].after_ack_ns = -1;
     results[4].in_doubt = 6;
     results[9].down_ns = 1300 * MONO_NS_PER_MS;
-    snprintf(certificate.series.options, sizeof certificate.series.options, "a=\xff");
+    buffer_add_text(&certificate.series.options, "a=\xff");
     write_all();
     char *text = read_file("certificate.json"), *csv = read_file("faults.csv");
     char hash[SHA256_TEXT_BYTES], statement[CERTIFICATE_STATEMENT_BYTES];
@@ -445,7 +455,12 @@ TEST_BETWEEN(test_page, make_folder, remove_folder)
     fill(1, 3);
     fill_proof();
     snprintf(certificate.server, sizeof certificate.server, "<b>&\"'\x1b");
-    snprintf(certificate.command, sizeof certificate.command, "append --server-start '<a>'");
+    buffer_clear(&certificate.command);
+    buffer_add_text(&certificate.command, "append --server-start '<a>\n\tb\x1b\xff");
+    for (size_t i = 0; i < 1000; i++) {
+        buffer_add_text(&certificate.command, "0123456789");
+    }
+    buffer_add_text(&certificate.command, " end'");
     snprintf(results[1].first, sizeof results[1].first, "<script>");
     results[1].findings[FINDING_LOST] = 12;
     results[2].acknowledged = results[1].acknowledged;
@@ -463,7 +478,8 @@ TEST_BETWEEN(test_page, make_folder, remove_folder)
     assert_null(strstr(page, "<b>&\""));
     assert_null(strchr(page, '\x1b'));
     assert_part(page, "<p class=\"sub\">&lt;b&gt;&amp;&quot;&#39;?</p>");
-    assert_part(page, "<code>append --server-start &#39;&lt;a&gt;&#39;</code>");
+    assert_part(page, "<code>append --server-start &#39;&lt;a&gt;\n\tb??0123456789");
+    assert_part(page, "0123456789 end&#39;</code>");
     assert_part(page, "Seed 18446744073709551615:");
     assert_part(page, "<div class=\"verdict invalid\"><b>✕&nbsp;NOT CERTIFIED</b></div>\n"
                       "<h1>NOT certified: 12 of 400 acknowledged rows were lost in 1 of 4 faults");
@@ -563,9 +579,9 @@ TEST_BETWEEN(test_junit, make_folder, remove_folder)
 {
     fill(1, 2);
     fill_proof();
+    proof_results[0].findings[FINDING_HALF] = 1; /* proves nothing */
     char path[128], expected[3000], statement[CERTIFICATE_STATEMENT_BYTES];
     snprintf(path, sizeof path, "%s/junit.xml", folder);
-    plan.junit = path;
     certificate.verdict = CERTIFICATE_BROKEN;
     results[1].findings[FINDING_LOST] = 3;
     results[1].findings[FINDING_HALF] = 1;
@@ -573,15 +589,18 @@ TEST_BETWEEN(test_junit, make_folder, remove_folder)
     results[2].is_read = false;
     results[2].rows_read = 0;
     results[2].down_ns = -1;
-    write_all();
+    FILE *junit = fopen(path, "w");
+    assert_non_null(junit);
+    assert_true(certificate_write_junit(junit, &certificate, folder, "<no room>"));
+    assert_int_equal(fclose(junit), 0);
     certificate_state(&certificate, statement, sizeof statement);
     char *text = read_file("junit.xml");
     snprintf(
         expected, sizeof expected,
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        "<testsuites name=\"append\" tests=\"5\" failures=\"2\" errors=\"1\" time=\"125.000\">\n"
-        "  <testsuite name=\"append certify PostgreSQL 15.4 50 sessions 3 faults\" tests=\"5\" "
-        "failures=\"2\" errors=\"1\" time=\"125.000\" skipped=\"0\" "
+        "<testsuites name=\"append\" tests=\"6\" failures=\"2\" errors=\"2\" time=\"125.000\">\n"
+        "  <testsuite name=\"append certify PostgreSQL 15.4 50 sessions 3 faults\" tests=\"6\" "
+        "failures=\"2\" errors=\"2\" time=\"125.000\" skipped=\"0\" "
         "timestamp=\"2026-01-31T23:59:59\">\n"
         "    <properties>\n"
         "      <property name=\"target\" value=\"a server of append&apos;s own\"/>\n"
@@ -606,6 +625,9 @@ TEST_BETWEEN(test_junit, make_folder, remove_folder)
         "      <failure type=\"broken\" message=\"NOT certified: 3 of 300 acknowledged rows were "
         "lost and 1 transaction was there only in part in 1 of 3 faults (1 kill, 2 power losses). "
         "The first was fault 2, a power loss at random: session &lt;3&gt;.\"/>\n"
+        "    </testcase>\n"
+        "    <testcase classname=\"append.certify\" name=\"files\" time=\"0\">\n"
+        "      <error type=\"not-written\" message=\"&lt;no room&gt;\"/>\n"
         "    </testcase>\n"
         "  </testsuite>\n"
         "</testsuites>\n",

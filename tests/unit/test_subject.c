@@ -1,0 +1,93 @@
+/* The server that append certify breaks: what stays as it is when a fault fails. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "unit/unit.h"
+
+#include "certify/processes.h"
+#include "certify/subject.h"
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/append-subject-XXXXXX");
+    return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return file_remove_folder(folder);
+}
+
+/* A subject that was chosen and not begun owns no descriptor. */
+TEST(a_subject_that_never_began_closes_nothing)
+{
+    const struct plan plan = {.sessions = 1};
+    const struct fault_counts faults = {.counts = {[FAULT_STOP] = 1}};
+    struct target target = {.host = NULL};
+    struct error error = {.kind = ERROR_NONE};
+    struct subject subject;
+    assert_int_not_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+    assert_int_equal(subject_choose(&subject, &faults, &plan, &target, &error), EXIT_CODE_OK);
+    subject_fini(&subject);
+    assert_int_not_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+}
+
+TEST(a_cut_that_fails_is_no_cut)
+{
+    struct disk disk = {.folder = "/nonexistent", .image = -1, .is_theirs = true};
+    struct error error = {.kind = ERROR_NONE};
+    assert_int_equal(disk_cut_power(&disk, &error), STATUS_FATAL);
+    assert_part(error.text, "cannot shut the file system down: /nonexistent: No such file");
+    assert_false(disk.is_cut);
+    disk_destroy(&disk); /* would try to unmount and mount a disk whose power was cut */
+}
+
+/* Only a server that has ended is started again: a fault that fails may leave it running. */
+TEST_BETWEEN(only_a_server_that_has_ended_is_started_again, make_folder, remove_folder)
+{
+    static const bool has_ended[] = {false, true};
+    char started[80], command[100];
+    snprintf(started, sizeof started, "%s/started", folder);
+    snprintf(command, sizeof command, "touch %s", started);
+    const struct plan plan = {.certify = {.start = command}};
+    const struct fault_counts faults = {.counts = {[FAULT_RESTART] = 1}};
+    EACH_CASE (i, has_ended, "has ended: %d", has_ended[i]) {
+        struct target target = {.host = NULL};
+        struct error error = {.kind = ERROR_NONE};
+        struct subject subject;
+        assert_int_equal(subject_choose(&subject, &faults, &plan, &target, &error), EXIT_CODE_OK);
+        const pid_t server = fork();
+        if (server == 0) {
+            processes_serve(); /* ends with this program, even if a test fails */
+            pause();
+            _exit(EXIT_SUCCESS);
+        }
+        assert_true(server > 0);
+        if (has_ended[i]) {
+            kill(server, SIGKILL);
+            assert_int_equal(waitpid(server, NULL, 0), server);
+        }
+        subject.pid = server;
+        subject.is_down = true;
+        subject_end(&subject);
+        assert_int_equal(subject.starter != 0, has_ended[i]);
+        if (has_ended[i]) {
+            assert_int_equal(waitpid(subject.starter, NULL, 0), subject.starter);
+        } else {
+            kill(server, SIGKILL);
+            assert_int_equal(waitpid(server, NULL, 0), server);
+        }
+        assert_int_equal(access(started, F_OK) == 0, has_ended[i]);
+        subject_fini(&subject);
+    }
+}
