@@ -892,7 +892,7 @@ static void add_run(struct report *report, struct report_run *run)
     const unsigned of = run->run.is_search ? OF_LEVELS | OF_SEARCH : OF_RUN;
     const bool is_short = of == OF_RUN &&
                           figure_get(&run->run.figures, FIGURE_ELAPSED_S, &elapsed_s) &&
-                          elapsed_s < TIME_FROM_S && elapsed_s > 0;
+                          elapsed_s < TIME_FROM_S;
     if (is_short) {
         buffer_add_format(
             absent_of(run),
