@@ -25,15 +25,16 @@ static const struct {
     const char *one, *many;
 } phrases[FINDING_COUNT] = {
     [FINDING_LOST] = {"acknowledged rows was lost", "acknowledged rows were lost"},
-    [FINDING_DUPLICATE] = {"row was there more than once", "rows were there more than once"},
-    [FINDING_FOREIGN] = {"row was there that append had not sent",
-                         "rows were there that append had not sent"},
-    [FINDING_REJECTED] = {"row was there although the server had refused its transaction",
-                          "rows were there although the server had refused their transactions"},
+    [FINDING_DUPLICATE] = {"row was stored more than once", "rows were stored more than once"},
+    [FINDING_FOREIGN] = {"row in the tables was not sent by append",
+                         "rows in the tables were not sent by append"},
+    [FINDING_REJECTED] = {"row was stored although the server had refused its transaction",
+                          "rows were stored although the server had refused their transactions"},
     [FINDING_TORN] = {"row did not match its checksum", "rows did not match their checksums"},
-    [FINDING_HALF] = {"transaction was there only in part", "transactions were there only in part"},
-    [FINDING_HOLE] = {"lost transaction was followed by a later transaction that was there",
-                      "lost transactions were followed by later transactions that were there"},
+    [FINDING_HALF] = {"transaction was stored only in part",
+                      "transactions were stored only in part"},
+    [FINDING_HOLE] = {"lost transaction was followed by a stored transaction",
+                      "lost transactions were followed by stored transactions"},
     [FINDING_DAMAGE] = {"table or index was damaged", "tables and indexes were damaged"},
 };
 

@@ -397,7 +397,7 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
         return;
     }
     /* the limit is uncertain: list all candidates, with the room that was left */
-    const char *separator = "; no limit that can be read here was reached; room left: ";
+    const char *separator = "; no limit that append can read was reached; room left: ";
     for (size_t i = 0; i < COUNT_OF(task_limits); i++) {
         const struct limit *one = find_short(attribution, task_limits[i], side);
         if (one != NULL && one->allowed != LIMIT_NONE) {

@@ -973,8 +973,9 @@ const struct option_entry option_table[] = {
      .details = "The page gets buttons that change the rate and the number of sessions at work, "
                 "make a mark, pause the run and end it. The option includes `--control`.",
      .page = "watching.md#change-a-run-in-progress"},
-    {RUN_ALONE, "control", NULL, "take changes from append control", FLAG(is_control), OF(CALL),
-     .key = "control", .details = "During the run, `append control DIR rate=20k` changes its rate.",
+    {RUN_ALONE, "control", NULL, "let 'append control' change the run", FLAG(is_control), OF(CALL),
+     .key = "control",
+     .details = "For example, `append control DIR rate=20k` changes the rate during the run.",
      .page = "watching.md#change-a-run-in-progress"},
     {RUN, "mark", "TIME=TEXT", "labelled line in the charts", TEXTS(mark_texts),
      .store = store_mark, .key = "mark",

@@ -439,8 +439,9 @@ static bool read_shown(struct live *live, enum phase phase, const char *folder, 
                        struct report *report, struct error *error)
 {
     if (phase == PHASE_PREPARING) {
-        error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "The run has not begun: append prepares the tables and connects the sessions.");
+        error_set(
+            error, ERROR_NOT_FOUND, 0, NULL,
+            "The run has not begun: append is preparing the tables and connecting the sessions.");
         return false;
     }
     if (phase == PHASE_RUN) {

@@ -1455,11 +1455,12 @@ static void put_search_result(struct screen *out, const struct search *search,
         const struct level *below = within == NULL ? &none : within;
         say_if(out, over == NULL, "append's p99 stayed within %s at every level",
                UNITS_NS(search->p99_bound_ns));
-        say_if(out, over != NULL, "append's p99 passed %s with %s session%s (%s); ",
+        say_if(out, over != NULL, "append's p99 exceeded %s with %s session%s (%s); ",
                UNITS_NS(search->p99_bound_ns), COUNTED(above->sessions, "", "s"),
                UNITS_NS(above->append.p99_ns));
-        say_if(out, over != NULL && within != NULL, "it stayed within the bound with %s (%s)",
-               UNITS_COUNT(below->sessions), UNITS_NS(below->append.p99_ns));
+        say_if(out, over != NULL && within != NULL,
+               "it stayed within the bound with %s session%s (%s)",
+               COUNTED(below->sessions, "", "s"), UNITS_NS(below->append.p99_ns));
         say_if(out, over != NULL && within == NULL, "no lower level stayed within the bound");
         put(out, "p99");
     }
@@ -1547,8 +1548,9 @@ static void describe_fit(uint64_t sessions, uint64_t fitting, const struct limit
     if (fitting == 0) {
         used = (size_t)snprintf(line, CHECK_LINE_BYTES, "no session fits");
     } else if (fitting < sessions && !first->is_estimate) {
-        used = (size_t)snprintf(line, CHECK_LINE_BYTES, "%s sessions do not fit, %s do",
-                                UNITS_COUNT(sessions), UNITS_COUNT(fitting));
+        used = (size_t)snprintf(line, CHECK_LINE_BYTES, "only %s of %s sessions %s",
+                                UNITS_COUNT(fitting), UNITS_COUNT(sessions),
+                                units_plural(fitting, "fits", "fit"));
     } else if (fitting < sessions) {
         used = (size_t)snprintf(line, CHECK_LINE_BYTES, "about %s %s", UNITS_COUNT(fitting),
                                 units_plural(fitting, "session fits", "sessions fit"));

@@ -241,7 +241,7 @@ struct check_report {
 };
 
 /* Writes how many sessions fit and the first limit: "100 sessions fit; up to 197 would; the first
- * limit is ...", or "300 sessions do not fit, 197 do; ...". `first` may be NULL. */
+ * limit is ...", or "only 197 of 300 sessions fit; ...". `first` may be NULL. */
 void check_describe_fit(uint64_t sessions, uint64_t fitting, const struct limit *first,
                         char line[CHECK_LINE_BYTES]);
 

@@ -726,7 +726,7 @@ static void check_no_metric(lua_State *lua, const struct script *declaring, cons
 {
     for (size_t i = 0; i < declaring->metric_count; i++) {
         DEMAND(lua, strcmp(declaring->metrics[i].name, name) != 0,
-               "'%s' is the name of a metric already: rename one of them", name);
+               "'%s' is already the name of a metric: rename one of them", name);
     }
 }
 
@@ -996,7 +996,7 @@ static void check_metric_name(lua_State *lua, const struct script *declaring, co
     check_no_metric(lua, declaring, name);
     for (size_t i = 0; i < declaring->operation_count; i++) {
         DEMAND(lua, strcmp(declaring->operations[i].name, name) != 0,
-               "'%s' is the name of a %s already: rename one of them", name,
+               "'%s' is already the name of a %s: rename one of them", name,
                declaring->operations[i].is_transaction ? "transaction" : "statement");
     }
     DEMAND(lua, !bound_is_taken(name), "'%s' is a figure of every run: rename the metric", name);

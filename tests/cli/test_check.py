@@ -91,8 +91,8 @@ class Low(Confined):
         ended = self.append("check", "500", program=command, code=3)
         self.assertRegex(ended.out, r"(?m)^FAIL  RLIMIT_NOFILE ")
         self.assertRegex(ended.out, r"(?m)^   -> .*nofile")
-        self.assertRegex(ended.reason, r"^append: 500 sessions do not fit, \d+ do; ")
-        self.assertNotIn("do not fit", ended.out)
+        self.assertRegex(ended.reason, r"^append: only \d+ of 500 sessions fit; ")
+        self.assertNotIn(" of 500 sessions fit", ended.out)
         predicted, first = self.predict(command, 500, "sqlite:")
         self.assertEqual(first, "RLIMIT_NOFILE")
         # One at a time: SQLite opens more files for a moment while it connects, and
@@ -104,7 +104,7 @@ class Low(Confined):
     def test_a_run_that_is_certain_to_fail(self):
         command = self.command("nproc=50")
         ended = self.refused(100, 1000, "null:", program=command, code=3,
-                             pattern=r"[\d,]+ sessions do not fit, \d+ do; the first limit is RLIMIT_NPROC "
+                             pattern=r"only \d+ of [\d,]+ sessions fit; the first limit is RLIMIT_NPROC "
                                      r"\(client, ulimit -u\).*--no-check")
         self.assertEqual(len(ended.err.splitlines()), 1, ended)
 

@@ -75,7 +75,7 @@ class Bounds(harness.Case, Searching):
                                       "--p99", "1ms", "--batch", "200k")
         self.assertEqual(search.search["p99"]["sessions_over"], 2)
         self.assertIsNone(search.search["p99"]["sessions_within"])
-        self.assertRegex(ended.out, r"p99 passed 1.00 ms with 2 sessions")
+        self.assertRegex(ended.out, r"p99 exceeded 1.00 ms with 2 sessions")
 
 
 class Embedded(harness.Case, Searching):

@@ -13,7 +13,7 @@ class Check(harness.Mariadb):
         self.assertRegex(ended.out, r"-> SET GLOBAL max_connections = 20;")
         self.assertRegex(ended.out, r"my\.cnf")
         self.refused("20", "2000", server.url, code=4,
-                     pattern=r"\d+ sessions do not fit, 12 do; the first limit is max_connections "
+                     pattern=r"only 12 of \d+ sessions fit; the first limit is max_connections "
                              r"\(database, MariaDB\)")
         self.run_append("12", "1200", server.url)
 

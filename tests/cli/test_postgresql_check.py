@@ -39,10 +39,10 @@ class Small(harness.Case):
         ended = self.append("check", "20", server.url, code=4)
         self.assertRegex(ended.out, r"(?m)^FAIL  max_connections +20 +10 +10 ")
         self.assertRegex(ended.out, r"(?m)^   -> max_connections = 22 in postgresql.conf, ")
-        self.assertRegex(ended.reason, r"^append: \d+ sessions do not fit, 10 do; the first limit is "
+        self.assertRegex(ended.reason, r"^append: only 10 of \d+ sessions fit; the first limit is "
                                        r"max_connections \(database, PostgreSQL\)$")
         self.refused("20", "2000", server.url, code=4,
-                     pattern=r"\d+ sessions do not fit, 10 do; the first limit is max_connections")
+                     pattern=r"only 10 of \d+ sessions fit; the first limit is max_connections")
         self.run_append("10", "1000", server.url)
         # the sessions of the previous run may not have ended yet
         for _ in range(3):

@@ -154,7 +154,7 @@ class Metrics(harness.Case):
         body = 'transaction("a", function() end)\n'
         for text, message in (
             ('count("throughput")\n' + body, "'throughput' is a figure of every run: rename the metric"),
-            ('count("a")\n' + body, "'a' is the name of a metric already: rename one of them"),
+            ('count("a")\n' + body, "'a' is already the name of a metric: rename one of them"),
             ('trend("Lock Wait")\n' + body, "'Lock Wait' cannot name a metric: use lowercase letters, digits and _"),
             ('for i = 1, 41 do gauge("g" .. i) end\n' + body, "a script can have at most 40 metrics"),
             ('count("n"):add()\n' + body, "add works only in a transaction's function, not at the top level"),

@@ -234,14 +234,14 @@ TEST(test_broken)
     }
     snprintf(results[4].failure, sizeof results[4].failure, "cannot read");
     expect_statement(
-        "NOT certified: 4,877 of 18,530 acknowledged rows were lost, 1 row was there more than "
-        "once, 2 rows were there that append had not sent, 3 rows were there although the server "
-        "had refused their transactions, 4 rows did not match their checksums, 5 transactions were "
-        "there only in part, 6 lost transactions were followed by later transactions that were "
-        "there, 7 tables and indexes were damaged and the server did not start again or a table "
-        "could not "
-        "be read (1 time) in 2 of 5 faults (2 kills, 3 power losses). The first was fault 3, a "
-        "power loss 2.10 ms after an acknowledgement: session 3, transaction 17: lost.");
+        "NOT certified: 4,877 of 18,530 acknowledged rows were lost, 1 row was stored more than "
+        "once, 2 rows in the tables were not sent by append, 3 rows were stored although the "
+        "server had refused their transactions, 4 rows did not match their checksums, 5 "
+        "transactions were stored only in part, 6 lost transactions were followed by stored "
+        "transactions, 7 tables and indexes were damaged and the server did not start again or a "
+        "table could not be read (1 time) in 2 of 5 faults (2 kills, 3 power losses). The first "
+        "was fault 3, a power loss 2.10 ms after an acknowledgement: session 3, transaction 17: "
+        "lost.");
 }
 
 TEST(test_broken_by_a_failure)
@@ -278,7 +278,7 @@ TEST(test_unfinished)
     results[6].findings[FINDING_DUPLICATE] = 1;
     snprintf(results[6].first, sizeof results[6].first, "session 1, transaction 2");
     expect_statement("NOT certified: only 7 of 20 faults were done: interrupted. Until then, 1 row "
-                     "was there more than once. The first was fault 7, a power loss at random: "
+                     "was stored more than once. The first was fault 7, a power loss at random: "
                      "session 1, transaction 2.");
     certificate.series.count = 0;
     expect_statement("NOT certified: only 0 of 20 faults were done: interrupted.");
@@ -623,7 +623,7 @@ TEST_BETWEEN(test_junit, make_folder, remove_folder)
         "    </testcase>\n"
         "    <testcase classname=\"append.certify\" name=\"certificate\" time=\"0\">\n"
         "      <failure type=\"broken\" message=\"NOT certified: 3 of 300 acknowledged rows were "
-        "lost and 1 transaction was there only in part in 1 of 3 faults (1 kill, 2 power losses). "
+        "lost and 1 transaction was stored only in part in 1 of 3 faults (1 kill, 2 power losses). "
         "The first was fault 2, a power loss at random: session &lt;3&gt;.\"/>\n"
         "    </testcase>\n"
         "    <testcase classname=\"append.certify\" name=\"files\" time=\"0\">\n"

@@ -155,7 +155,7 @@ TEST_BETWEEN(test_threads_that_nothing_explains, set_up, NULL)
     add_limit(LIMIT_PID_MAX, LIMIT_CLIENT, 32768, 300);
     add_limit(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, LIMIT_NONE, 10);
     const struct finding *finding = name_one(LIMIT_IDS, LIMIT_CLIENT, 0);
-    check_says(finding, "no limit that can be read here was reached");
+    check_says(finding, "no limit that append can read was reached");
     check_says(finding, "room left: user_tasks 4,900, pid_max 32,468");
     evidence.shortage.count = 0;
     check_says(name_one(LIMIT_IDS, LIMIT_CLIENT, 0), "cannot be seen from here");
@@ -400,8 +400,8 @@ TEST_BETWEEN(test_words_of_findings, set_up, NULL)
     add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 5000, 100);
     add_limit(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 400, 100);
     assert_string_equal(name_one(LIMIT_IDS, LIMIT_CLIENT, 0)->evidence,
-                        "pthread_create: Resource temporarily unavailable; no limit that can be "
-                        "read here was reached; room left: user_tasks 4,900, cgroup_tasks 300");
+                        "pthread_create: Resource temporarily unavailable; no limit that append "
+                        "can read was reached; room left: user_tasks 4,900, cgroup_tasks 300");
     evidence.growth[EVIDENCE_SERVER_FORKS] = 7; /* of another cgroup */
     evidence.growth[EVIDENCE_CLIENT_FORKS] = 1;
     assert_string_equal(name_one(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 0)->evidence,

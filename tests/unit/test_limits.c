@@ -377,7 +377,7 @@ TEST(test_conclusion)
     assert_string_equal(
         line, "1 session fits; no more would; the first limit is RLIMIT_NPROC (client, ulimit -u)");
     check_describe_fit(5000, 1234, &limit, line);
-    assert_string_equal(line, "5,000 sessions do not fit, 1,234 do; the first limit is "
+    assert_string_equal(line, "only 1,234 of 5,000 sessions fit; the first limit is "
                               "RLIMIT_NPROC (client, ulimit -u)");
     check_describe_fit(10, 0, &limit, line);
     assert_string_equal(line,
