@@ -429,7 +429,7 @@ enum figure_better {
     /* a session's first open, if it succeeds: from call to return */ \
     X(CONNECT, "connect", 2, ALWAYS, TOTALS, \
       "append_connect_duration_seconds", "Time of a session's first connect.") \
-    /* an acknowledged batch: from the call of append_open to the return of append_close */ \
+    /* an acknowledged batch: from the first try to the acknowledgement, with pauses of retries */ \
     X(APPEND, "append", 0, ALWAYS, INTERVALS, "append_batch_duration_seconds", \
       "Time from opening an append of one batch to its acknowledgement.") \
     /* a batch: from its due time to its acknowledgement, or to giving up, which is a lower bound */ \

@@ -63,7 +63,7 @@ static enum shortage classify_limit(const char *limit)
 static enum shortage classify(const struct cause *cause)
 {
     const bool is_connect = cause->phase == CAUSE_CONNECT || cause->phase == CAUSE_HOST;
-    if (cause->phase == CAUSE_THREAD) {
+    if (cause->phase == CAUSE_THREAD && cause->error.kind == ERROR_LIMIT) {
         return SHORTAGE_THREAD;
     }
     switch (cause->error.kind) {

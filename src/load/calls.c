@@ -224,6 +224,13 @@ enum status session_send(struct session *session, struct append *append, bool *i
             /* the server keeps or refuses each part of the append independently */
             put_off_rest(append);
         }
+        if (session->is_overdue && status == STATUS_REJECTED && append->accepted == 0 &&
+            error_is_transient(error)) {
+            /* the database kept no row, and another call needs a new connection */
+            append->handed = 0;
+            put_off_rest(append);
+            return STATUS_LOST;
+        }
         if (!busy_retry_may_go_on(&retry, status, error) || append->accepted > 0 ||
             session->is_overdue) {
             return status;

@@ -16,6 +16,7 @@
 enum {
     CHANGES_MAX = 1000,
     LINE_BYTES = CONTROL_TEXT_BYTES + 64,
+    CELL_BYTES = 2 * LINE_BYTES + 2, /* the text of a line in quotes, with its own quotes doubled */
 };
 
 struct control {
@@ -195,13 +196,32 @@ static enum control_outcome read_order(struct order *order, const struct plan *p
                change);
 }
 
+/* Writes a text without line breaks as a CSV cell: in quotes if it has a comma or a quote. */
+static void write_cell(char cell[CELL_BYTES], const char *text)
+{
+    if (strpbrk(text, ",\"") == NULL) {
+        snprintf(cell, CELL_BYTES, "%s", text);
+        return;
+    }
+    *cell++ = '"';
+    for (; *text != '\0'; text++) {
+        if (*text == '"') {
+            *cell++ = '"';
+        }
+        *cell++ = *text;
+    }
+    *cell++ = '"';
+    *cell = '\0';
+}
+
 /* Adds a line to events.csv. Returns 0 or errno. */
 static int write_event(const struct plan *plan, int64_t at_ns, const char *text)
 {
-    char path[PLAN_PATH_BYTES + 16], line[LINE_BYTES + 32];
+    char path[PLAN_PATH_BYTES + 16], cell[CELL_BYTES], line[CELL_BYTES + 32];
     snprintf(path, sizeof path, "%s/events.csv", plan->out_folder);
+    write_cell(cell, text);
     const int length =
-        snprintf(line, sizeof line, "%.3f,%s\n", (double)at_ns / (double)MONO_NS_PER_S, text);
+        snprintf(line, sizeof line, "%.3f,%s\n", (double)at_ns / (double)MONO_NS_PER_S, cell);
     const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) {
         return errno;
@@ -217,11 +237,17 @@ static enum control_outcome carry_out(struct control *control, const struct orde
                                       const char *by, char *answer)
 {
     struct load *load = control->load;
+    const bool has_epoch = !order->is_stop && !order->is_mark;
+    struct epoch *epoch = has_epoch ? epoch_copy(&order->epoch) : NULL;
+    if (has_epoch && epoch == NULL) {
+        return say(answer, CONTROL_REFUSED, "out of memory");
+    }
     const int64_t at_ns = mono_now_ns() - load->start_ns;
     const locale_t before = units_use_point();
     const int number = write_event(control->plan, at_ns, order->mark);
     uselocale(before);
     if (number != 0) {
+        free(epoch);
         return say(answer, CONTROL_REFUSED, "the change cannot be recorded in events.csv: %s",
                    strerror(number));
     }
@@ -233,10 +259,8 @@ static enum control_outcome carry_out(struct control *control, const struct orde
     snprintf(change->by, sizeof change->by, "%s", by);
     if (order->is_stop) {
         gate_stop(&load->gate, STOP_CONTROL);
-    } else if (!order->is_mark) {
-        if (!epoch_add(&load->first_epoch, &order->epoch)) {
-            return say(answer, CONTROL_REFUSED, "out of memory");
-        }
+    } else if (epoch != NULL) {
+        epoch_add(&load->first_epoch, epoch);
         gate_note_change(&load->gate);
     }
     return say(answer, CONTROL_DONE, "%.3f s: %s", (double)at_ns / (double)MONO_NS_PER_S,

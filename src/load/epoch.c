@@ -14,19 +14,23 @@ struct epoch *epoch_latest(struct epoch *first)
     return latest;
 }
 
-bool epoch_add(struct epoch *first, const struct epoch *wanted)
+struct epoch *epoch_copy(const struct epoch *wanted)
 {
-    struct epoch *added = malloc(sizeof *added);
-    if (added == NULL) {
-        return false;
+    struct epoch *copy = malloc(sizeof *copy);
+    if (copy != NULL) {
+        copy->start_ns = 0;
+        copy->rate = wanted->rate;
+        copy->sessions = wanted->sessions;
+        copy->is_paused = wanted->is_paused;
+        atomic_init(&copy->next, NULL);
     }
+    return copy;
+}
+
+void epoch_add(struct epoch *first, struct epoch *added)
+{
     added->start_ns = mono_now_ns();
-    added->rate = wanted->rate;
-    added->sessions = wanted->sessions;
-    added->is_paused = wanted->is_paused;
-    atomic_init(&added->next, NULL);
     atomic_store(&epoch_latest(first)->next, added);
-    return true;
 }
 
 double epoch_mean_rate(const struct epoch *first, int64_t go_ns, int64_t from_ns, int64_t until_ns)

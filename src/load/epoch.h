@@ -30,9 +30,12 @@ struct epoch {
 
 struct epoch *epoch_latest(struct epoch *first);
 
-/* Adds a copy of *wanted, which begins now, after the latest epoch. Returns false if memory runs
- * out. */
-bool epoch_add(struct epoch *first, const struct epoch *wanted);
+/* Returns a copy of *wanted for epoch_add; NULL if memory runs out. */
+struct epoch *epoch_copy(const struct epoch *wanted);
+
+/* Adds `added`, a result of epoch_copy, after the latest epoch; the list owns it from now on. The
+ * epoch begins now. */
+void epoch_add(struct epoch *first, struct epoch *added);
 
 /* Returns the mean rate between two moments; a pause counts as a rate of 0. `go_ns` is the gate's
  * opening. */

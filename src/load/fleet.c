@@ -33,6 +33,13 @@ static void add_transactions(struct fleet *fleet, struct session *session, int64
     transactions_destroy(session, fleet->result);
 }
 
+/* Returns the moment at which the last session finished its work; the moment at which the gate was
+ * opened if no session has worked since then. */
+static int64_t last_work_ns(const struct load *load)
+{
+    return MAX(atomic_load(&load->last_work_ns), load->gate.go_ns);
+}
+
 /* Adds up the results after all sessions were joined. In a run the ledgers include the sessions
  * that were never started. */
 static void sum_up(struct fleet *fleet)
@@ -41,8 +48,8 @@ static void sum_up(struct fleet *fleet)
     struct result *result = fleet->result;
     const struct plan *plan = load->plan;
     const struct gate *gate = &load->gate;
-    const int64_t work_ns = atomic_load(&load->last_work_ns);
-    const int64_t last_ns = atomic_load(&load->last_end_ns);
+    const int64_t work_ns = last_work_ns(load);
+    const int64_t last_ns = MAX(atomic_load(&load->last_end_ns), work_ns);
     const bool is_run = fleet->search == NULL;
     const unsigned unused = is_run ? fleet->capacity - fleet->used : 0;
     result->sessions = fleet->total;
@@ -169,8 +176,7 @@ static void check_stop_conditions(struct fleet *fleet)
         fleet->is_end_reported = true;
         if (load->on_done != NULL) {
             /* other ranks do not report when their last answer arrived */
-            load->on_done(load->context,
-                          load->ranks == NULL ? atomic_load(&load->last_work_ns) : now_ns);
+            load->on_done(load->context, load->ranks == NULL ? last_work_ns(load) : now_ns);
         }
         sampler_wake(load->sampler, SAMPLER_WORK_DONE);
     }

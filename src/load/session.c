@@ -302,8 +302,8 @@ void session_follow_epochs(struct session *session)
     }
 }
 
-/* Records the times of a batch that was acknowledged, or is in doubt: a batch in doubt has waited
- * at least that long. */
+/* Records the times of a batch that was acknowledged, is in doubt, or was given up. Unless
+ * is_answered, the response time is a lower bound: the batch has waited at least that long. */
 static void record_times(struct session *session, int64_t intended_ns, int64_t start_ns,
                          int64_t end_ns, bool is_answered)
 {
@@ -345,7 +345,7 @@ static void log_batch(const struct session *session, const struct append *append
     const bool is_kept = is_whole && append->accepted == append->rows;
     const char *outcome = is_kept ? "acknowledged" : "rejected";
     outcome = append->in_doubt > 0 ? "in_doubt" : outcome;
-    outcome = append->rows == 0 ? "not_sent" : outcome;
+    outcome = append->handed == 0 ? "not_sent" : outcome;
     session_log(session, (struct transaction_log_row){
                              .transaction = "append",
                              .outcome = session->is_refused ? "refused" : outcome,
@@ -378,8 +378,13 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     } else if (status != STATUS_LOST) {
         session->tries = 0;
     }
+    const bool is_sent = append.handed > 0;
+    const bool is_unsent = append.rows > 0 && !is_sent;
+    const bool is_busy =
+        status == STATUS_REJECTED && append.accepted == 0 && error_is_transient(&error);
     session->sum.begun += append.rows;
-    session->sum.batches += append.rows > 0 ? 1 : 0;
+    session->sum.batches += is_sent ? 1 : 0;
+    session->unsent += is_unsent ? 1 : 0;
     if (append.accepted > append.rows) {
         append.accepted = append.rows;
     }
@@ -392,7 +397,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     }
     session_account(session, &append, status, end_ns);
     log_batch(session, &append, status, intended_ns, start_ns, end_ns);
-    if (status == STATUS_OK || (status == STATUS_LOST && append.rows > 0)) {
+    if (status == STATUS_OK || (status == STATUS_LOST && is_sent) || is_unsent || is_busy) {
         record_times(session, intended_ns, start_ns, end_ns, status == STATUS_OK);
     }
     return session->is_refused ? STATUS_LOST
@@ -456,7 +461,11 @@ static enum status append_and_read(struct session *session, int64_t intended_ns)
 {
     const struct plan *plan = session->load->plan;
     session->is_logged = transaction_log_takes(&session->logged, session->turn);
+    const uint64_t batches = session->sum.batches;
     const enum status status = append_batch(session, intended_ns);
+    if (session->sum.batches == batches) {
+        return status; /* nothing was sent */
+    }
     if (!session_goes_on(status) || session->is_overdue || plan->read_mode == READ_NONE ||
         session->sum.batches % plan->read_every != 0 || gate_is_stopped(&session->load->gate)) {
         return status;
@@ -828,6 +837,7 @@ void *session_run(void *argument)
         blame_script_state(session, &error);
     }
     if (status == STATUS_OK) {
+        session->is_counted = true;
         count_session(session, RECORDER_SESSIONS_CONNECTED, &load->sessions_connected);
         atomic_store(&load->timeouts_in_a_row, 0);
     } else if (!has_begun) {
@@ -862,7 +872,7 @@ void session_leave(struct session *session)
 {
     struct load *load = session->load;
     clockid_t clock;
-    bool is_at_work = false;
+    bool is_connecting = false;
     int64_t since_ns = 0;
     if (session->transactions == NULL || atomic_load(&session->has_ended) ||
         pthread_getcpuclockid(session->thread, &clock) != 0) {
@@ -872,21 +882,22 @@ void session_leave(struct session *session)
     const int64_t cpu_ns = mono_clock_ns(clock);
     session->script_cpu_ns = session->script_cpu_ns == 0 ? cpu_ns : session->script_cpu_ns;
     if (cpu_ns - session->script_cpu_ns < SESSION_LATE_CPU_NS ||
-        !transactions_leave(session, &is_at_work, &since_ns)) {
+        !transactions_leave(session, &is_connecting, &since_ns)) {
         return;
     }
     session->is_left = true;
     close_connection(session);
-    session->sum.outcome = is_at_work ? SESSION_DROPPED : SESSION_NOT_STARTED;
-    if (is_at_work) {
+    session->sum.outcome = session->is_counted ? SESSION_DROPPED : SESSION_NOT_STARTED;
+    if (is_connecting) {
+        gate_release_slot(&load->gate);
+    }
+    if (session->is_counted) {
         count_session(session, RECORDER_SESSIONS_DROPPED, &load->sessions_dropped);
         recorder_set_working(load->recorder, session->place, 0);
         session->work_end_ns = since_ns;
         raise_to(&load->last_work_ns, since_ns);
         gate_finish_work(&load->gate, false);
         session_add(session, RECORDER_SESSIONS_ENDED, 1);
-    } else {
-        gate_release_slot(&load->gate);
     }
     raise_to(&load->last_end_ns, mono_now_ns());
     atomic_store(&session->has_ended, true);

@@ -112,6 +112,7 @@ struct session {
     const struct table *measured_table; /* the table whose rows `row_bytes` measures */
     double row_bytes;
     unsigned host;   /* number of the current host, if there are several */
+    bool is_counted; /* the session counts as connected */
     bool is_settled; /* a session at this place has connected */
     bool has_moved;  /* a session at this place has later tried another host, so its rows may be at
                         several hosts */
@@ -130,7 +131,8 @@ struct session {
     bool is_logged;                       /* the current turn is in the log of transactions */
     struct epoch *epoch;                  /* the epoch that the session works in */
     uint64_t epoch_begun;     /* number of rows (or transactions) begun before this epoch */
-    uint64_t unsent;          /* number of batches of earlier epochs that were not sent */
+    uint64_t unsent;          /* number of batches that were given up without sending a row, and of
+                                 batches of earlier epochs that were not begun */
     struct arrivals arrivals; /* moments at which the work is due, with --arrivals poisson */
     /* state of the script: see transactions.c; owned; NULL without a script, or before the session
      * begins */
@@ -224,6 +226,7 @@ struct append {
 /* Sends the batch. Retries while the database is busy and has accepted no row. When the connection
  * is lost, append->rows shrinks to the rows that were sent; when the server keeps some rows and
  * refuses others, to the rows that were handed over. The remaining rows belong to a later batch.
+ * A call that was cut while the database was busy counts as lost, with no rows sent.
  * *is_begun becomes false if the session had to stop or leave while the database was busy: then the
  * database kept no row, and the batch counts as not begun. */
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
@@ -254,11 +257,12 @@ enum status transactions_connected(struct session *session, struct error *error)
 enum status transactions_turn(struct session *session, int64_t intended_ns);
 
 /* Main thread, after STOP: abandons the session's thread if the thread is in the script's own code,
- * and then returns true. If *is_at_work, the transaction under way, if any, counts as failed, with
- * the script as the cause. The abandoned thread still reads some data, such as the plan's script,
- * which the caller must never free. *since_ns: the moment at which the thread entered the script's
- * code. */
-bool transactions_leave(struct session *session, bool *is_at_work, int64_t *since_ns);
+ * and then returns true. The transaction under way, if any, counts as failed, with the script as
+ * the cause. The abandoned thread still reads some data, such as the plan's script, which the
+ * caller must never free. *is_connecting: the thread is at the script's top level or in on_session,
+ * and has a slot of the gate. *since_ns: the moment at which the thread entered the script's code.
+ */
+bool transactions_leave(struct session *session, bool *is_connecting, int64_t *since_ns);
 
 /* Main thread, after the join: adds the session's changes of tables to result->datasets, and frees
  * the state of the script. */

@@ -45,7 +45,7 @@ struct table_account {
 
 /* How the current statements of the script are committed. */
 enum part {
-    PART_NONE,        /* outside of any transaction: on_session */
+    PART_NONE,        /* outside of any transaction: the top level, on_session */
     PART_PAUSE,       /* the pause before a transaction */
     PART_AUTOCOMMIT,  /* in a transaction without BEGIN: each statement is a transaction */
     PART_TRANSACTION, /* between BEGIN and COMMIT */
@@ -575,23 +575,43 @@ static void measure(void *context, size_t metric, double value)
     mark_in_script(context);
 }
 
+static void free_runner(struct transactions *runner)
+{
+    free(runner->accounts);
+    free(runner->writes);
+    free(runner);
+}
+
+/* Returns NULL if memory runs out. */
+static struct transactions *make_runner(const struct script *script)
+{
+    struct transactions *runner = calloc(1, sizeof *runner);
+    if (runner == NULL) {
+        return NULL;
+    }
+    runner->accounts = calloc(script->dataset_count + 1, sizeof *runner->accounts);
+    runner->writes = calloc(script->transaction_count + 1, sizeof *runner->writes);
+    if (runner->accounts == NULL || runner->writes == NULL) {
+        free_runner(runner);
+        return NULL;
+    }
+    return runner;
+}
+
 enum status transactions_begin(struct session *session, struct error *error)
 {
     const struct load *load = session->load;
     const struct script *script = load->plan->script;
     struct transactions *runner = session->transactions;
     if (runner == NULL) {
-        runner = calloc(1, sizeof *runner);
-        session->transactions = runner;
-        if (runner != NULL) {
-            runner->accounts = calloc(script->dataset_count + 1, sizeof *runner->accounts);
-            runner->writes = calloc(script->transaction_count + 1, sizeof *runner->writes);
-        }
-        if (runner == NULL || runner->accounts == NULL || runner->writes == NULL) {
-            error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a session's script");
-            return STATUS_FATAL;
-        }
+        runner = make_runner(script);
     }
+    if (runner == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a session's script");
+        return STATUS_FATAL;
+    }
+    session->transactions = runner;
+    runner->part = PART_NONE;
     runner->session = session;
     runner->script = script;
     runner->host = (struct script_host){.context = runner,
@@ -638,7 +658,7 @@ void transactions_destroy(struct session *session, struct result *result)
     if (runner == NULL) {
         return;
     }
-    for (size_t i = 0; runner->accounts != NULL && i < result->dataset_count; i++) {
+    for (size_t i = 0; i < result->dataset_count; i++) {
         const struct table_account *account = &runner->accounts[i];
         struct verification *into = &result->datasets[i];
         into->added += account->added;
@@ -650,9 +670,7 @@ void transactions_destroy(struct session *session, struct result *result)
     if (atomic_load(&runner->where) == ABANDONED) {
         return;
     }
-    free(runner->accounts);
-    free(runner->writes);
-    free(runner);
+    free_runner(runner);
 }
 
 /* Ends the run because of a mistake in the script. A mistake that the database found is reported
@@ -1116,7 +1134,7 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
     return runner->has_failed ? runner->status : STATUS_OK;
 }
 
-bool transactions_leave(struct session *session, bool *is_at_work, int64_t *since_ns)
+bool transactions_leave(struct session *session, bool *is_connecting, int64_t *since_ns)
 {
     struct transactions *runner = session->transactions;
     struct error error = {.kind = ERROR_NONE};
@@ -1124,7 +1142,7 @@ bool transactions_leave(struct session *session, bool *is_at_work, int64_t *sinc
     if (runner == NULL || !atomic_compare_exchange_strong(&runner->where, &where, ABANDONED)) {
         return false;
     }
-    *is_at_work = runner->part != PART_NONE;
+    *is_connecting = runner->part == PART_NONE;
     *since_ns = runner->since_ns;
     error_set(&error, ERROR_USAGE, 0, NULL,
               "%s: this code was still running after the run had ended: is there an endless loop?",
@@ -1134,7 +1152,7 @@ bool transactions_leave(struct session *session, bool *is_at_work, int64_t *sinc
         session_lose(session, runner->append);
         account_rows(runner, runner->append_dataset, runner->append, STATUS_LOST, mono_now_ns());
     }
-    if (*is_at_work && runner->part != PART_PAUSE) {
+    if (!*is_connecting && runner->part != PART_PAUSE) {
         runner->all_think_ns += runner->think_ns;
         const enum try_end end = runner->is_in_doubt ? TRY_IN_DOUBT : TRY_WRONG;
         account_changes(runner, end);

@@ -153,12 +153,13 @@ void verification_evaluate(struct verification *verification, const struct row_l
 void verification_evaluate_table(struct verification *verification);
 
 enum cause_phase {
-    CAUSE_THREAD,    /* the session's thread could not be created */
-    CAUSE_CONNECT,   /* the adapter's open, for the first connect */
-    CAUSE_HOST,      /* the adapter's open at one of several hosts, before another host was tried */
-    CAUSE_APPEND,    /* the adapter's append_open, append_rows and append_close */
-    CAUSE_BUSY,      /* an append of which nothing was stored, and which was sent again */
-    CAUSE_READ,      /* count(*) or the query of --read */
+    CAUSE_THREAD,  /* the session's thread could not be created (ERROR_LIMIT), or its script's state
+                      (ERROR_MEMORY) */
+    CAUSE_CONNECT, /* the adapter's open, for the first connect */
+    CAUSE_HOST,    /* the adapter's open at one of several hosts, before another host was tried */
+    CAUSE_APPEND,  /* the adapter's append_open, append_rows and append_close */
+    CAUSE_BUSY,    /* an append of which nothing was stored, and which was sent again */
+    CAUSE_READ,    /* count(*) or the query of --read */
     CAUSE_RECONNECT, /* the adapter's open, after the connection was lost or closed by --churn */
     CAUSE_IDLE,      /* the check that an idle session is still connected */
     CAUSE_STATEMENT, /* a script's statement, by name, or begin, commit or rollback */

@@ -287,16 +287,27 @@ static const char *main_cause(const struct causes *causes, enum cause_phase phas
     return most == NULL ? "" : most->error.text;
 }
 
-/* Returns the error in the script that ended the run. */
-static const char *script_error(const struct causes *causes)
+/* Returns the error in the script that ended the run, or the lack of memory for the script; NULL if
+ * the list of causes was full. */
+static const struct error *script_error(const struct causes *causes)
 {
     for (size_t i = 0; i < causes->count; i++) {
         const struct cause *cause = &causes->entries[i];
         if (cause->phase == CAUSE_SCRIPT && cause->status == STATUS_FATAL) {
-            return cause->error.text;
+            return &cause->error;
         }
     }
-    return "the script has an error"; /* the list of causes was full */
+    return NULL;
+}
+
+static const char *script_error_text(const struct error *error)
+{
+    return error == NULL ? "the script has an error" : error->text;
+}
+
+static enum exit_code script_error_code(const struct error *error)
+{
+    return error != NULL && error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
 }
 
 /* Returns why connected sessions or their rows were lost; "" when that is unknown. */
@@ -315,6 +326,14 @@ static const char *main_loss(const struct causes *causes)
             cause->phase == CAUSE_SCRIPT && cause->status == STATUS_FATAL ? cause->error.text : why;
     }
     return why;
+}
+
+/* Returns why sessions were refused or timed out; "" when that is unknown. A session whose
+ * on_session failed after the connect also counts as refused. */
+static const char *main_refusal(const struct causes *causes)
+{
+    const char *why = main_cause(causes, CAUSE_CONNECT);
+    return why[0] != '\0' ? why : main_loss(causes);
 }
 
 /* Describes a limit and its evidence; returns `otherwise` when `finding` is NULL. */
@@ -493,7 +512,7 @@ static void judge_too_few(struct judge *judge)
         why = thread;
     } else if (!has_worked && s->refused + s->timed_out > 0) {
         code = EXIT_CODE_SERVER;
-        why = main_cause(&result->causes, CAUSE_CONNECT);
+        why = main_refusal(&result->causes);
     }
     DEGRADED_IF(judge, is_too_few, "only %s of %s sessions were up, but --min-sessions requires %s",
                 UNITS_COUNT(result->sessions_up), UNITS_COUNT(s->requested),
@@ -557,8 +576,14 @@ static void judge_sessions(struct judge *judge, const char *why)
         own = entry->side == LIMIT_CLIENT ? entry : NULL;
     }
     const bool has_no_thread = s->not_started > 0 && thread[0] != '\0';
-    char cut[CUT_BYTES], limit[LIMIT_BYTES];
+    /* the most frequent cause is a session with a thread, but without memory for its script */
+    const bool has_no_memory =
+        has_no_thread &&
+        causes_most_frequent(&result->causes, CAUSE_THREAD)->error.kind == ERROR_MEMORY;
+    char cut[CUT_BYTES], limit[LIMIT_BYTES], refused[LIMIT_BYTES];
+    const char *refusal = describe_limit(first, refused, main_refusal(&result->causes));
     describe_cut(result, cut);
+    exit_if(judge, has_no_memory, WEIGHT_LIMIT, EXIT_CODE_CLIENT_LIMIT, "%s", thread);
     exit_if(judge, has_no_thread && own == NULL, WEIGHT_LIMIT, EXIT_CODE_CLIENT_LIMIT, "%s",
             thread);
     exit_if(judge, has_no_thread, WEIGHT_LIMIT, EXIT_CODE_CLIENT_LIMIT,
@@ -566,9 +591,8 @@ static void judge_sessions(struct judge *judge, const char *why)
             UNITS_COUNT(s->requested), describe_limit(own, limit, ""));
     exit_if(judge, s->refused + s->timed_out > 0, WEIGHT_LIMIT,
             own != NULL && own == first ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER,
-            "%s of %s sessions were refused, %s timed out: %.230s", UNITS_COUNT(s->refused),
-            UNITS_COUNT(s->requested), UNITS_COUNT(s->timed_out),
-            describe_limit(first, limit, main_cause(&result->causes, CAUSE_CONNECT)));
+            "%s of %s sessions were refused, %s timed out%s%.230s", UNITS_COUNT(s->refused),
+            UNITS_COUNT(s->requested), UNITS_COUNT(s->timed_out), colon(refusal), refusal);
     DEGRADED_IF(judge, result->sessions_cut > 0, "%s", cut);
     DEGRADED_IF(judge, s->finished < s->requested, "only %s of %s sessions finished",
                 UNITS_COUNT(s->finished), UNITS_COUNT(s->requested));
@@ -638,9 +662,13 @@ static void judge_transactions(struct judge *judge, const char *why)
     end_if(judge, lost > 0, WEIGHT_LOST, EXIT_CODE_SHORT, "", "%s committed %s lost",
            UNITS_COUNT(lost), units_plural(lost, "row is", "rows are"));
     judge_broken(judge);
-    DEGRADED_IF(judge, result->stop_reason == STOP_SCRIPT, "the run stopped: error in the script");
-    exit_if(judge, result->stop_reason == STOP_SCRIPT, WEIGHT_SCRIPT, EXIT_CODE_USAGE, "%s",
-            script_error(&result->causes));
+    const bool is_stopped = result->stop_reason == STOP_SCRIPT;
+    const struct error *error = script_error(&result->causes);
+    DEGRADED_IF(judge, is_stopped && script_error_code(error) != EXIT_CODE_USAGE,
+                "the run stopped: out of memory for a script");
+    DEGRADED_IF(judge, is_stopped, "the run stopped: error in the script");
+    exit_if(judge, is_stopped, WEIGHT_SCRIPT, script_error_code(error), "%s",
+            script_error_text(error));
     verdict_if(judge, script > 100 * STARVED_SHARE, VERDICT_INVALID,
                "client-bound: the script's own code took %.0f %% of the transactions' time",
                script);
@@ -939,7 +967,9 @@ void search_judge(const struct search *search, struct result *result, bool is_lo
     judge_ledgers(&judge);
     SEARCH_IF(search->end == SEARCH_INTERRUPTED || was_interrupted, EXIT_CODE_INTERRUPTED,
               "interrupted: at least %s %s held", held, sessions_were);
-    SEARCH_IF(search->end == SEARCH_SCRIPT, EXIT_CODE_USAGE, "%s", script_error(&result->causes));
+    const struct error *error = script_error(&result->causes);
+    SEARCH_IF(search->end == SEARCH_SCRIPT, script_error_code(error), "%s",
+              script_error_text(error));
     for (size_t i = 0; i < result->rank_count; i++) {
         SEARCH_IF(!result->ranks[i].is_known, EXIT_CODE_SHORT,
                   "rank %zu on machine %.60s was lost; %s %s held before that", i,

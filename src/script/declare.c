@@ -27,7 +27,7 @@ static const char *keep_text(lua_State *lua, struct script *script, const char *
     GROW(lua, source->strings, source->string_count);
     struct buffer *copy = &source->strings[source->string_count++];
     buffer_add_text(copy, text);
-    DEMAND(lua, !buffer_failed(copy), "not enough memory");
+    DEMAND_MEMORY(lua, !buffer_failed(copy));
     return buffer_text(copy);
 }
 
@@ -245,7 +245,7 @@ static const char *keep_expanded(lua_State *lua, struct script *script, const ch
     struct buffer *out = &source->strings[source->string_count++];
     DEMAND(lua, expand_parameters(script, text, out, unknown),
            "unknown parameter ${%s}: declare it with param() before this text", unknown);
-    DEMAND(lua, !buffer_failed(out), "not enough memory");
+    DEMAND_MEMORY(lua, !buffer_failed(out));
     return buffer_text(out);
 }
 
@@ -456,10 +456,10 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
            "column '%s': key must be true, a place from 1 to 16, or \"auto\"", name);
     column.is_nullable = !check_flag(lua, at, "required", false) && details->key == 0;
     column.has_default = details->is_numbered;
-    DEMAND(lua, table_add_column(&dataset->table, &column, &error) == STATUS_OK, "%s", error.text);
+    DEMAND_DONE(lua, table_add_column(&dataset->table, &column, &error) == STATUS_OK, &error);
     dataset->column_count++;
     if (details->value != NULL) {
-        DEMAND(lua, table_add_column(load, &column, &error) == STATUS_OK, "%s", error.text);
+        DEMAND_DONE(lua, table_add_column(load, &column, &error) == STATUS_OK, &error);
     }
     lua_settop(lua, at - 1);
 }
@@ -473,7 +473,7 @@ static void declare_columns(lua_State *lua, struct table *load, struct script_da
            (LUAI_UACINT)count, ROW_COLUMNS_MAX);
     dataset->is_declared = true;
     dataset->columns = calloc((size_t)count, sizeof *dataset->columns);
-    DEMAND(lua, dataset->columns != NULL, "not enough memory");
+    DEMAND_MEMORY(lua, dataset->columns != NULL);
     for (lua_Integer i = 1; i <= count; i++) {
         lua_rawgeti(lua, 3, i);
         declare_column(lua, load, dataset);
@@ -639,10 +639,10 @@ static int declare_dataset(lua_State *lua)
         dataset->name = keep_text(lua, declaring, name);
         dataset->number = hash_text(0, name);
         dataset->line = line_of(lua);
-        DEMAND(lua,
-               table_init(&dataset->table, name, &error) == STATUS_OK &&
-                   table_init(load, name, &error) == STATUS_OK,
-               "%s", error.text);
+        DEMAND_DONE(lua,
+                    table_init(&dataset->table, name, &error) == STATUS_OK &&
+                        table_init(load, name, &error) == STATUS_OK,
+                    &error);
         const int64_t rows =
             lua_isnoneornil(lua, 2) ? 0 : argument_integer(lua, 2, "dataset: rows");
         DEMAND(lua, rows >= 0, "dataset '%s': the number of rows must be 0 or more, not %I", name,
@@ -778,7 +778,7 @@ static int declare_statement(lua_State *lua)
         new->adds_to = new->takes_from = SCRIPT_NO_DATASET;
         new->is_prepared = true;
         new->line = line_of(lua);
-        DEMAND(lua, table_init(&new->parameters, name, &error) == STATUS_OK, "%s", error.text);
+        DEMAND_DONE(lua, table_init(&new->parameters, name, &error) == STATUS_OK, &error);
         declaring->statement_count++;
         new->name = keep_text(lua, declaring, name);
         read_texts(lua, declaring, 2, &new->sql);
@@ -792,8 +792,8 @@ static int declare_statement(lua_State *lua)
             lua_rawgeti(lua, 3, i);
             read_type(lua, luaL_checkstring(lua, -1), &column);
             lua_pop(lua, 1);
-            DEMAND(lua, table_add_column(&new->parameters, &column, &error) == STATUS_OK, "%s",
-                   error.text);
+            DEMAND_DONE(lua, table_add_column(&new->parameters, &column, &error) == STATUS_OK,
+                        &error);
         }
         /* a statement that writes in one dialect counts as a write in all */
         new->kind = SCRIPT_OTHER;
@@ -1089,7 +1089,7 @@ static int make_counter(lua_State *lua)
         declaring->counters = sandbox_grow(lua, declaring->counters, declaring->counter_count,
                                            sizeof(struct counter *));
         struct counter *counter = counter_create((uint64_t)start);
-        DEMAND(lua, counter != NULL, "not enough memory");
+        DEMAND_MEMORY(lua, counter != NULL);
         declaring->counters[declaring->counter_count++] = counter;
     }
     check_same(lua, number < state->script->counter_count, "counter", name);

@@ -88,7 +88,9 @@ struct script_state {
     const struct script *script; /* script that the state runs; borrowed */
     struct script *declaring;    /* the script, while script_load declares it; else NULL */
     struct script_place place;
-    size_t used_bytes;    /* number of bytes that Lua has allocated */
+    size_t used_bytes;   /* number of bytes that Lua has allocated */
+    bool is_memory_gone; /* the latest allocation that failed did not exceed the state's limit: this
+                            machine has no memory */
     int64_t alone_cpu_ns; /* CPU time at the moment when the top level, on_session or a batch of
                              rows began */
     bool is_ending;       /* the run has ended, but the function still runs */
@@ -100,6 +102,7 @@ struct script_state {
      * on */
     enum script_end end;
     char why[ERROR_TEXT_BYTES]; /* the text of a rollback or of SCRIPT_WRONG */
+    enum error_kind why_kind;   /* kind of the error of SCRIPT_WRONG */
     double bytes_seen;   /* number of bytes that C functions have processed since the last check of
                             the time */
     char slow_place[80]; /* place of a call with a pattern that may take long, "x.lua:3" */
@@ -151,6 +154,27 @@ _Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
         }                                                                                          \
     } while (0)
 
+/* Ends the current call of the script because this machine has no memory: see sandbox_end. */
+_Noreturn void sandbox_fail_memory(lua_State *lua);
+
+/* Ends the current call of the script unless `holds` is true: this machine has no memory. */
+#define DEMAND_MEMORY(lua, holds)                                                                  \
+    do {                                                                                           \
+        if (!(holds)) {                                                                            \
+            sandbox_fail_memory(lua);                                                              \
+        }                                                                                          \
+    } while (0)
+
+/* Raises *error as a Lua error, or ends the current call of the script if the error is a lack of
+ * memory, unless `holds` is true. */
+#define DEMAND_DONE(lua, holds, error)                                                             \
+    do {                                                                                           \
+        if (!(holds)) {                                                                            \
+            DEMAND_MEMORY((lua), (error)->kind != ERROR_MEMORY);                                   \
+            sandbox_fail((lua), "%s", (error)->text);                                              \
+        }                                                                                          \
+    } while (0)
+
 /* Makes room for one more element in an array, and zeroes the element. Raises a Lua error if memory
  * runs out. */
 #define GROW(lua, array, count)                                                                    \
@@ -174,6 +198,10 @@ int sandbox_freeze(lua_State *lua);
  * an error, its object is on top of the stack. Fills *error for SCRIPT_ROLLBACK and SCRIPT_WRONG.
  */
 enum script_end sandbox_finish(struct script_state *state, int result, struct error *error);
+
+/* Sets the text and the kind of SCRIPT_WRONG after Lua ran out of memory: this machine has none, or
+ * the state's limit was reached. */
+void sandbox_note_memory(struct script_state *state);
 
 /* Ends the current call of the script with `end`, by a Lua error that pcall cannot catch. If a call
  * is ended several times, the first `end` counts. */

@@ -137,7 +137,7 @@ static int fill_rows(lua_State *lua)
             lua_settop(lua, 1);
         }
     }
-    DEMAND(lua, !buffer_failed(&rows->texts), "not enough memory");
+    DEMAND_MEMORY(lua, !buffer_failed(&rows->texts));
     /* set the addresses last, because the buffer moves while it grows */
     const char *at = buffer_text(&rows->texts);
     for (size_t r = 0; r < filling->count; r++) {
@@ -169,16 +169,21 @@ const struct batch *script_rows_fill(struct script_rows *rows, struct script_sta
     const int result = lua_pcall(lua, 1, 0, 0);
     if (result != LUA_OK) {
         const char *text = "the script failed";
-        if (state->end == SCRIPT_WRONG) {
+        enum error_kind kind = ERROR_USAGE;
+        if (result == LUA_ERRMEM && state->end == SCRIPT_DONE) {
+            sandbox_note_memory(state);
+        }
+        if (result == LUA_ERRMEM || state->end == SCRIPT_WRONG) {
             text = state->why;
+            kind = state->why_kind;
         } else if (lua_type(lua, -1) == LUA_TSTRING) {
             text = lua_tostring(lua, -1);
         }
         const char *name = state->script->source->chunk_name + 1;
         if (strncmp(text, name, strlen(name)) == 0) {
-            error_set(error, ERROR_USAGE, 0, NULL, "%s", text);
+            error_set(error, kind, 0, NULL, "%s", text);
         } else {
-            error_set(error, ERROR_USAGE, 0, NULL, "%s: dataset '%s': %s", name,
+            error_set(error, kind, 0, NULL, "%s: dataset '%s': %s", name,
                       rows->script->datasets[rows->dataset].name, text);
         }
         lua_settop(lua, top);

@@ -233,7 +233,7 @@ static int counter_call_next(lua_State *lua)
     if (state->taken_count == state->taken_capacity) {
         const size_t capacity = 2 * state->taken_capacity + 4;
         taken = realloc(taken, capacity * sizeof *taken);
-        DEMAND(lua, taken != NULL, "not enough memory");
+        DEMAND_MEMORY(lua, taken != NULL);
         state->taken = taken;
         state->taken_capacity = capacity;
     }

@@ -52,10 +52,15 @@ static void *allocate(void *context, void *old, size_t old_bytes, size_t bytes)
         return NULL;
     }
     if (bytes > had && state->used_bytes + (bytes - had) > STATE_BYTES_MAX) {
+        state->is_memory_gone = false;
         return NULL;
     }
     void *moved = realloc(old, bytes);
-    state->used_bytes += moved == NULL ? 0 : bytes - had;
+    if (moved == NULL) {
+        state->is_memory_gone = true;
+        return NULL;
+    }
+    state->used_bytes += bytes - had;
     return moved;
 }
 
@@ -63,7 +68,7 @@ void *sandbox_grow(lua_State *lua, void *array, size_t count, size_t size)
 {
     void *grown =
         (count & (count + 1)) == 0 || count == 0 ? realloc(array, (2 * count + 1) * size) : array;
-    DEMAND(lua, grown != NULL, "not enough memory");
+    DEMAND_MEMORY(lua, grown != NULL);
     return grown;
 }
 
@@ -180,6 +185,7 @@ static void end_with_mistake(lua_State *lua, int level, const char *text)
     struct script_state *state = state_of(lua);
     luaL_where(lua, level);
     snprintf(state->why, sizeof state->why, "%s%s", lua_tostring(lua, -1), text);
+    state->why_kind = ERROR_USAGE;
     sandbox_end(lua, SCRIPT_WRONG);
 }
 
@@ -276,10 +282,27 @@ static int call_pairs(lua_State *lua)
     return 3;
 }
 
-static void write_memory_limit(const struct script_state *state, char *text, size_t size)
+void sandbox_note_memory(struct script_state *state)
 {
-    snprintf(text, size, "%s: the script needs more than the %d MiB that each session may use",
-             state->script->source->chunk_name + 1, STATE_BYTES_MAX >> 20);
+    const char *name = state->script->source->chunk_name + 1;
+    if (state->is_memory_gone) {
+        state->why_kind = ERROR_MEMORY;
+        snprintf(state->why, sizeof state->why, "%s: out of memory for a script", name);
+    } else {
+        state->why_kind = ERROR_USAGE;
+        snprintf(state->why, sizeof state->why,
+                 "%s: the script needs more than the %d MiB that each session may use", name,
+                 STATE_BYTES_MAX >> 20);
+    }
+}
+
+_Noreturn void sandbox_fail_memory(lua_State *lua)
+{
+    struct script_state *state = state_of(lua);
+    state->is_memory_gone = true;
+    sandbox_note_memory(state);
+    sandbox_end(lua, SCRIPT_WRONG);
+    abort();
 }
 
 /* Replaces pcall: does not catch sandbox_end or an out-of-memory error. */
@@ -290,7 +313,7 @@ static int call_pcall(lua_State *lua)
     const int result = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0);
     if (result == LUA_ERRMEM && state->end == SCRIPT_DONE) {
         state->end = SCRIPT_WRONG;
-        write_memory_limit(state, state->why, sizeof state->why);
+        sandbox_note_memory(state);
     }
     if (state->end != SCRIPT_DONE) {
         return sandbox_end(lua, state->end);
@@ -631,7 +654,7 @@ enum script_end sandbox_finish(struct script_state *state, int result, struct er
     if (state->end == SCRIPT_ROLLBACK) {
         snprintf(error->text, sizeof error->text, "%s", state->why);
     } else if (state->end == SCRIPT_WRONG) {
-        error_set(error, ERROR_USAGE, 0, NULL, "%s", state->why);
+        error_set(error, state->why_kind, 0, NULL, "%s", state->why);
     }
     if (state->end != SCRIPT_DONE || result == LUA_OK) {
         lua_settop(lua, 0);
@@ -641,8 +664,8 @@ enum script_end sandbox_finish(struct script_state *state, int result, struct er
      * catch that error here. */
     const char *text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : NULL;
     if (result == LUA_ERRMEM) {
-        write_memory_limit(state, state->why, sizeof state->why);
-        error_set(error, ERROR_USAGE, 0, NULL, "%s", state->why);
+        sandbox_note_memory(state);
+        error_set(error, state->why_kind, 0, NULL, "%s", state->why);
     } else {
         error_set(error, ERROR_USAGE, 0, NULL, "%s%s",
                   text == NULL ? state->script->source->chunk_name + 1 : text,

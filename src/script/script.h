@@ -296,7 +296,8 @@ enum script_end {
     SCRIPT_ROLLBACK, /* the script called rollback; *error has its text */
     SCRIPT_FAILED,   /* a function of the host failed; the host keeps the reason */
     SCRIPT_STOPPED,  /* host.is_stopped was true, or think was interrupted */
-    SCRIPT_WRONG,    /* the script is wrong: *error (ERROR_USAGE) names script and line */
+    SCRIPT_WRONG,    /* the script is wrong: *error (ERROR_USAGE) names script and line; or this
+                        machine has no memory for the script: *error is ERROR_MEMORY */
 };
 
 /* Chooses the transaction for `turn`, by weight. The turns of a session count from 0. The same

@@ -142,10 +142,10 @@ bool value_reserve_room(struct script_state *state, size_t bytes)
 static int push_generator(lua_State *lua, struct draw *draw, const struct error *error)
 {
     struct script_state *state = state_of(lua);
-    DEMAND(lua, draw != NULL, "%s", error->text);
+    DEMAND_DONE(lua, draw != NULL, error);
     /* when memory runs out here, `draw` leaks, but the Lua state is useless then anyway */
     object_push(lua, OBJECT_DRAW, 0)->draw = draw;
-    DEMAND(lua, value_reserve_room(state, draw_room(draw)), "not enough memory");
+    DEMAND_MEMORY(lua, value_reserve_room(state, draw_room(draw)));
     return 1;
 }
 

@@ -8,7 +8,14 @@ import unittest
 
 BINARY = os.environ["APPEND_BINARY"]
 PRELOAD = os.environ.get("APPEND_FAIL_ALLOC", "")
-EXIT_CODES = {0, 1, 2, 3, 4, 70}
+EXIT_CODES = {0, 1, 3, 4, 70}
+SCRIPT = """
+local log = dataset("log", 0, {{"a", "int32", row(), key = true}})
+local get = statement("get", "select a from log where a = ?", {"int32"})
+local function work() local t = {} for i = 1, 300 do t[i] = {i} end end
+on_session(work)
+transaction("a", function() work() get:run(1) log:append(3) end, {autocommit = true})
+"""
 
 
 def run_with_failure(number, arguments, folder, fails_on=False):
@@ -29,6 +36,7 @@ class FailingAllocator(unittest.TestCase):
     def check(self, number, process, out):
         where = f"allocation {number}: {process.stderr}"
         self.assertIn(process.returncode, EXIT_CODES, where)
+        self.assertNotRegex(process.stderr, r"8 MiB|Success|not enough memory", where)
         if process.returncode != 0:
             self.assertRegex(process.stderr.splitlines()[-1], r"^append: \S", where)
         path = os.path.join(out, "run.json")
@@ -54,6 +62,14 @@ class FailingAllocator(unittest.TestCase):
 
     def test_null_from_then_on(self):
         self.walk(["3", "300", "null:"], 11, fails_on=True)
+
+    def test_script_from_then_on(self):
+        """A script without mistakes is never at fault."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "own.lua")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(SCRIPT)
+            self.walk(["2", "null:", "--workload", path, "--transactions", "4"], 97, fails_on=True)
 
     def test_sqlite(self):
         self.walk(["2", "200"], 37)

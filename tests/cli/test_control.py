@@ -1,5 +1,6 @@
 """--control and --live-control: changes to a run in progress."""
 
+import csv
 import http.client
 import json
 import os
@@ -78,8 +79,13 @@ class Control(harness.Case):
 
     def test_a_mark_is_no_change_of_the_load(self):
         process, out = self.begin()
-        self.control(out, "mark=x")
+        marks = ["x", '"v2" rolled out', '"', 'a, "b"']
+        for mark in marks:
+            self.control(out, "mark=" + mark)
+        lines = list(csv.reader((out / "events.csv").read_text().splitlines(), strict=True))
+        self.assertEqual([text for _, text in lines], ["text", *marks])
         _, run = self.stop(process, out)
+        self.assertEqual([event["text"] for event in run.json["events"]], [*marks, "stopped by hand"])
         self.assertTrue(run.json["outcome"]["verdict_reason"].endswith("; steered: 1 change"), "the stop is the only change")
 
     def test_a_pause_is_in_no_latency(self):

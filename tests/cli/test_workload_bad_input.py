@@ -80,6 +80,18 @@ class BadInput(harness.Case):
         _, run = self.run_append(1, "null:", "--workload", path, "--transactions", 3, "--duration", "5s")
         self.assertEqual(run.json["transactions"]["rolled_back"], 3)
 
+    def test_a_second_on_session_that_does_not_return(self):
+        """The session has connected before, so it is dropped: append leaves its thread."""
+        path = self.folder / "own.lua"
+        path.write_text('local n = 0\non_session(function() n = n + 1\nif n > 1 then\n'
+                        'local a = ("a"):rep(40) a:find(("a*"):rep(20) .. "b")\nend end)\n'
+                        'transaction("x", function() think(0.01) end)\n')
+        ended, run = self.run_append("null:", "--workload", path, "--stage",
+                                     "200ms:1,0s:0,200ms:0,0s:1,200ms:1", "--stage-disconnect", code=1)
+        self.assertEqual((run.sessions["connected"], run.sessions["dropped"]), (1, 1))
+        self.assertEqual(run.json["transactions"]["failed"], 0)
+        self.assertRegex(ended.reason, r"own\.lua:4: this code was still running after the run had ended")
+
     def test_metatables(self):
         text = """local t = setmetatable({}, {__index = function(_, k) return k + 1 end})
             transaction("a", function() check(t[1] == 2 and getmetatable(t), "index") end)"""

@@ -102,6 +102,8 @@ TEST_BETWEEN(test_no_failure_no_finding, set_up, NULL)
     /* no limit explains this failure */
     add_cause(CAUSE_CONNECT, ERROR_AUTH, 0, "password authentication failed");
     name_none();
+    add_cause(CAUSE_THREAD, ERROR_MEMORY, 0, "out of memory for a script");
+    name_none();
 }
 
 TEST_BETWEEN(test_threads, set_up, NULL)

@@ -91,6 +91,21 @@ TEST(test_refused_and_timed_out)
     end(result);
 }
 
+/* The gate opens for the idle session although no other session has connected. */
+TEST(test_only_an_idle_session_connects)
+{
+    struct plan plan = make_plan();
+    plan.sessions = plan.idle_sessions = plan.connect_concurrency = 1;
+    script = (struct scripted){STEP_OPEN, STATUS_LOST, ERROR_UNREACHABLE, 0, 1, 1, 0, 0};
+    struct result *result = run(&plan);
+    assert_int_equal(result->sessions.refused, 1);
+    assert_int_equal(result->sessions.finished, 1);
+    assert_int_equal(result->append_ns, 0);
+    assert_true(result->disconnect_ns >= 0);
+    assert_int_equal(result->elapsed_ns, result->connect_ns + result->disconnect_ns);
+    end(result);
+}
+
 TEST(test_connects_without_an_answer)
 {
     struct plan plan = make_plan();
@@ -379,6 +394,30 @@ TEST(test_rate_of_small_shares)
     end(result);
 }
 
+/* A batch that is given up before a row is handed over counts as not sent, and its wait is a lower
+ * bound of its response time. No read follows it. */
+TEST(test_batches_that_were_given_up)
+{
+    static const struct {
+        enum status status;
+        uint64_t not_sent;
+    } cases[] = {{STATUS_REJECTED, 1}, {STATUS_FATAL, 8}};
+    struct plan plan = make_plan();
+    plan.rate.first = 1e6;
+    EACH_CASE (i, cases, "status %d", (int)cases[i].status) {
+        script = (struct scripted){STEP_APPEND_OPEN, cases[i].status, ERROR_DATA, 5, 3, 1, 0, 0};
+        struct result *result = run(&plan);
+        const uint64_t *counters = result->totals.counters;
+        assert_rows(result, 0, 0, cases[i].not_sent * BATCH);
+        assert_int_equal(result->batches.sent, 80 - cases[i].not_sent);
+        assert_int_equal(result->batches.not_sent, cases[i].not_sent);
+        assert_int_equal(counters[RECORDER_RESPONSES_UNANSWERED], cases[i].not_sent);
+        assert_int_equal(result->totals.histograms[OPERATION_RESPONSE].total, 80);
+        assert_int_equal(counters[RECORDER_READS], 80 - cases[i].not_sent);
+        end(result);
+    }
+}
+
 /* 100 batches are due in 100 ms, even if the session that should send some of them is lost. */
 TEST(test_batches_that_were_not_sent)
 {
@@ -466,14 +505,14 @@ TEST(test_epochs)
     struct session session = {.load = &load, .quota = UINT64_MAX, .epoch = &load.first_epoch};
     session.sum.begun = 300; /* 3 of the 5 batches that were due, one every 0.2 s */
     struct epoch wanted = {.rate = {.first = 1000}, .sessions = 2, .is_paused = true};
-    assert_true(epoch_add(&load.first_epoch, &wanted));
+    epoch_add(&load.first_epoch, epoch_copy(&wanted));
     epoch_latest(&load.first_epoch)->start_ns = 2 * s_ns;
     session_follow_epochs(&session);
     assert_int_equal(session.unsent, 2);
     assert_int_equal(session.epoch_begun, 300);
     assert_int_equal(session_count_unsent(&session, 0, 9 * s_ns, 9 * s_ns), 0);
     wanted = (struct epoch){.rate = {.first = 2000}, .sessions = 1};
-    assert_true(epoch_add(&load.first_epoch, &wanted));
+    epoch_add(&load.first_epoch, epoch_copy(&wanted));
     epoch_latest(&load.first_epoch)->start_ns = 4 * s_ns;
     session_follow_epochs(&session);
     assert_int_equal(session.unsent, 2);
@@ -836,6 +875,35 @@ TEST(test_refused_after_a_cut)
     assert_int_equal(count_causes(result, CAUSE_RECONNECT, ERROR_UNREACHABLE), 2);
     assert_int_equal(result->causes.count, 2);
     end(result);
+}
+
+/* --timeout cuts a call of a busy database, which kept no row: the rows are sent over the next
+ * connection. */
+TEST(test_cut_while_the_database_is_busy)
+{
+    static const struct {
+        enum step step;
+        unsigned call;
+    } cases[] = {{STEP_APPEND_OPEN, 3}, {STEP_CLOSE, 3}, {STEP_CLOSE, 10}};
+    struct plan plan = make_reconnecting();
+    plan.timeout_ns = MONO_NS_PER_S;
+    plan.rate.first = 1e6;
+    is_stuck = true;
+    EACH_CASE (i, cases, "step %d, call %u", (int)cases[i].step, cases[i].call) {
+        script = (struct scripted){
+            cases[i].step, STATUS_REJECTED, ERROR_BUSY, 5, cases[i].call, 1, 0, 0};
+        struct result *result = run(&plan);
+        assert_int_equal(result->sessions.finished, SESSIONS);
+        assert_rows(result, 0, 0, 0);
+        assert_int_equal(result->batches.sent, 80);
+        assert_int_equal(result->batches.not_sent, 0);
+        assert_int_equal(result->totals.histograms[OPERATION_RESPONSE].total, 80);
+        assert_int_equal(result->totals.counters[RECORDER_RESPONSES_UNANSWERED], 0);
+        assert_int_equal(result->totals.counters[RECORDER_RECONNECTS], 1);
+        assert_int_equal(count_causes(result, CAUSE_APPEND, ERROR_TIMEOUT), 1);
+        end(result);
+    }
+    is_stuck = false;
 }
 
 /* The connection is cut at the moment of the answer: all rows are acknowledged, and the connection

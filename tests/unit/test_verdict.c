@@ -1426,6 +1426,11 @@ TEST(test_words_about_sessions)
     struct result *r = make_good();
     r->sessions.connected = r->sessions.finished = 9;
     r->sessions.timed_out = 1;
+    expect_words(r, &local, EXIT_CODE_SERVER, "only 9 of 10 sessions finished",
+                 "0 of 10 sessions were refused, 1 timed out");
+    add_cause(r, CAUSE_STATEMENT, "no such table");
+    expect_words(r, &local, EXIT_CODE_SERVER, "only 9 of 10 sessions finished",
+                 "0 of 10 sessions were refused, 1 timed out: no such table");
     add_cause(r, CAUSE_CONNECT, "no");
     expect_words(r, &local, EXIT_CODE_SERVER, "only 9 of 10 sessions finished",
                  "0 of 10 sessions were refused, 1 timed out: no");
@@ -1442,6 +1447,9 @@ TEST(test_words_about_sessions)
     add_finding(r, LIMIT_CLIENT, "memory");
     expect_words(r, &local, EXIT_CODE_CLIENT_LIMIT, "only 9 of 10 sessions finished",
                  "no thread for 1 of 10 sessions: pids.max (client): seen to be full");
+    struct error *const thread = &r->causes.entries[r->causes.count - 1].error;
+    thread->kind = ERROR_MEMORY; /* the session had a thread, but no memory */
+    expect_words(r, &local, EXIT_CODE_CLIENT_LIMIT, "only 9 of 10 sessions finished", "no thread");
     /* a client limit that is not the first does not make refused sessions the client's */
     r->sessions.not_started = 0;
     r->sessions.refused = 1;
@@ -1623,6 +1631,9 @@ TEST(test_words_about_the_time_of_the_script)
     r->causes.entries[3].status = STATUS_FATAL;
     expect_words(r, &scripted, EXIT_CODE_USAGE, "the run stopped: error in the script",
                  "own.lua:3: a mistake");
+    r->causes.entries[2].error.kind = ERROR_MEMORY;
+    expect_words(r, &scripted, EXIT_CODE_CLIENT_LIMIT,
+                 "the run stopped: out of memory for a script", "own.lua:3: a mistake");
     /* without another cause, the mistake also explains sessions that did not finish */
     r->stop_reason = STOP_COMPLETED;
     r->sessions.finished = 9;
