@@ -38,13 +38,16 @@ static const struct {
     [FINDING_DAMAGE] = {"table or index was damaged", "tables and indexes were damaged"},
 };
 
+static void fini_series(struct fault_series *series)
+{
+    free(series->results);
+    buffer_fini(&series->options);
+}
+
 void certificate_fini(struct certificate *certificate)
 {
-    struct fault_series *const series[] = {&certificate->proof, &certificate->series};
-    for (size_t i = 0; i < COUNT_OF(series); i++) {
-        free(series[i]->results);
-        buffer_fini(&series[i]->options);
-    }
+    fini_series(&certificate->proof);
+    fini_series(&certificate->series);
     buffer_fini(&certificate->command);
 }
 

@@ -798,9 +798,9 @@ static enum status end_transaction(struct transactions *runner, enum operation_i
     }
     if (runner->has_failed && status != STATUS_LOST) {
         session_blame(session, CAUSE_STATEMENT, name, status, &error);
-    } else {
-        runner->error = error;
+        return status; /* the first error remains the reason for the failure */
     }
+    runner->error = error;
     note_failure(runner, CAUSE_STATEMENT, name, status);
     return status;
 }
