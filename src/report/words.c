@@ -172,8 +172,9 @@ void report_add_escaped(struct buffer *html, const char *text)
     html->has_failed = html->has_failed || copy == NULL || clean == NULL;
     for (char *line = copy; !html->has_failed && line != NULL;) {
         char *const end = strpbrk(line, "\t\n");
-        const char separator = end == NULL ? '\0' : *end;
+        char separator = '\0';
         if (end != NULL) {
+            separator = *end;
             *end = '\0';
         }
         text_clean_line(clean, size, line, UINT_MAX);

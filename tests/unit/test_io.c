@@ -407,8 +407,8 @@ TEST(bytes_of_a_server)
     struct io_description about;
     struct io_reading reading = io_nothing();
     struct procfs_io server;
-    for (int i = 0; i < PROCFS_IO_COUNTS; i++) {
-        server.counts[i] = (uint64_t)(1000 + i);
+    for (uint64_t i = 0; i < PROCFS_IO_COUNTS; i++) {
+        server.counts[i] = 1000 + i;
     }
     io_meter_add_server(meter, &server, &reading);
     io_meter_describe(meter, &about);

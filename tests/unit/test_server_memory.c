@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,7 +273,7 @@ TEST_BETWEEN(test_cpu_time, set_up, tear_down)
     read_server(LONG_NS);
     assert_int_equal(reading.cpu_ns, 100 * tick_ns);
     char text[64];
-    snprintf(text, sizeof text, "%lld 5 6\n", (long long)(100 * tick_ns + 1234));
+    snprintf(text, sizeof text, "%" PRId64 " 5 6\n", 100 * tick_ns + 1234);
     write_of(ROOT, "schedstat", text);
     read_server(LONG_NS);
     assert_int_equal(reading.cpu_ns, 100 * tick_ns + 1234);
@@ -280,7 +281,7 @@ TEST_BETWEEN(test_cpu_time, set_up, tear_down)
     put_stat(ROOT, 1, 'S', 1, 200);
     read_server(LONG_NS);
     assert_int_equal(reading.cpu_ns, 200 * tick_ns);
-    snprintf(text, sizeof text, "%lld 5 6\n", (long long)(900 * tick_ns));
+    snprintf(text, sizeof text, "%" PRId64 " 5 6\n", 900 * tick_ns);
     write_of(ROOT, "schedstat", text); /* of one of two threads */
     put_stat(ROOT, 1, 'S', 2, 300);
     read_server(LONG_NS);
