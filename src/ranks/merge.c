@@ -982,7 +982,7 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
         MIN(counters[RECORDER_ROWS_REJECTED], entry->rows.planned - entry->rows.acknowledged);
     entry->rows.in_doubt = entry->rows.planned - entry->rows.acknowledged - entry->rows.rejected;
     if (result->batches.due > 0) { /* a rank does not report batches that it has not sent */
-        const uint64_t sent = counters[RECORDER_APPENDS] + counters[RECORDER_APPENDS_FAILED];
+        const uint64_t sent = counters[RECORDER_APPENDS] + counters[RECORDER_APPENDS_LOST];
         entry->batches.sent = entry->batches.due = sent;
     }
     memcpy(entry->counters, counters, sizeof entry->counters);

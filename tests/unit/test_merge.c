@@ -201,7 +201,9 @@ TEST(test_two)
     uint64_t reported[RECORDER_COUNTERS] = {0};
     reported[RECORDER_SESSIONS_CONNECTED] = 2;
     reported[RECORDER_ROWS_ACKNOWLEDGED] = 120;
-    reported[RECORDER_APPENDS] = 12;
+    reported[RECORDER_APPENDS] = 12; /* answered; 3 of them were refused */
+    reported[RECORDER_APPENDS_FAILED] = 3 + 2;
+    reported[RECORDER_APPENDS_LOST] = 2;
     reported[RECORDER_TRANSACTIONS_BEGUN] = 10;
     reported[RECORDER_TRANSACTIONS_COMMITTED] = 7;
     reported[RECORDER_TRANSACTIONS_FAILED] = 1;
@@ -230,8 +232,8 @@ TEST(test_two)
     assert_int_equal(whole->sessions.not_started, 1);
     assert_int_equal(whole->rows.acknowledged, 720);
     assert_int_equal(whole->rows.in_doubt, 180);
-    assert_int_equal(whole->batches.due, 5 + 12);
-    assert_int_equal(whole->batches.sent, 4 + 12);
+    assert_int_equal(whole->batches.due, 5 + 12 + 2);
+    assert_int_equal(whole->batches.sent, 4 + 12 + 2);
     assert_true(transactions_balance(whole->totals.counters));
     assert_int_equal(whole->totals.counters[RECORDER_TRANSACTIONS_BEGUN], 10);
     assert_int_equal(whole->totals.counters[RECORDER_TRANSACTIONS_IN_DOUBT], 1);
