@@ -788,6 +788,7 @@ TEST(test_declarations)
          ":1: 'a-b' cannot name a metric: use lowercase letters, digits and _, at most 47, and "
          "begin "
          "with a letter"},
+        {"trend('a', {'ms'})", NULL, ":1: a metric has no option '1'; use unit"},
         {"trend('a', {unit = '1a'})", NULL,
          ":1: metric 'a': the unit must be 1 to 11 letters, digits, _, % and /, such as \"ms\""},
         {"trend('a', {unit = ('a'):rep(11)}) " T, NULL,

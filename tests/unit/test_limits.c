@@ -189,6 +189,11 @@ TEST(test_files_and_threads)
         assert_int_equal(question.other_files, 5 + run_files + cases[i].files);
         assert_int_equal(question.other_threads, 1 + cases[i].threads);
     }
+    struct script script = {.name = "s"};
+    plan = plain;
+    plan.script = &script;
+    limits_question_init(&question, &plan, &there, NULL);
+    assert_true(question.has_script);
     plan = plain;
     plan.host_policy = HOST_SPREAD;
     adapter.count_files = count_three;

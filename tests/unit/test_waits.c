@@ -271,11 +271,12 @@ TEST_BETWEEN(classes_of_waits, set_up, tear_down)
         struct wait_seen seen = {.server_session = 7, .is_at_work = true};
         snprintf(seen.type, sizeof seen.type, "%s", cases[i].type);
         snprintf(seen.event, sizeof seen.event, "%s", cases[i].event);
-        const struct recorder_call call = {7, OPERATION_READ};
+        /* the first session is not in a call */
+        const struct recorder_call calls[] = {{3, RECORDER_NO_CALL}, {7, OPERATION_READ}};
         const struct wait_poll asked = {.weight_s = 1,
-                                        .sessions = 1,
-                                        .before = &call,
-                                        .after = &call,
+                                        .sessions = 2,
+                                        .before = calls,
+                                        .after = calls,
                                         .seen = &seen,
                                         .seen_count = 1};
         waits_add_poll(one, &asked);
