@@ -390,6 +390,7 @@ static int run_suite(void)
     const struct adapter *adapter = suite.adapter;
     samples_measure_in_bytes(suite.fixture->measures_bytes);
     samples_use_modern_times(suite.fixture->is_modern);
+    samples_leave_out_extremes(suite.fixture->has_null_values);
     samples_count_time(suite.fixture->time);
     error_clear(&suite.error);
     if (adapter->start != NULL && adapter->start(suite.fixture->target.client_lib, &suite.library,

@@ -157,6 +157,7 @@ struct fixture {
     bool takes_parameters; /* statements with ? can be tested although has_no_rules is true */
     bool fills_columns;    /* each column has a default */
     bool is_modern;        /* dates and times lie between 1970 and 2105 */
+    bool has_null_values;  /* certain values stand for NULL, see samples_leave_out_extremes */
     bool hides_limits;     /* the server does not report its limits */
     bool locks_database;   /* a transaction that writes blocks all other writers */
     /* "repeatable read" refuses to change rows that another transaction has changed */

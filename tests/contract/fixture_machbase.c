@@ -137,14 +137,20 @@ static bool refuse_rows(unsigned rows)
 }
 
 static const struct value_case cases[] = {
-    {"c_int16", COLUMN_INT16, "c_int16", {"1234", "(null)", "32767", "0"}},
-    {"c_int32", COLUMN_INT32, "c_int32", {"123456", "(null)", "2147483647", "-1"}},
-    {"c_int64", COLUMN_INT64, "c_int64", {"1234567890123", "(null)", "9223372036854775807", "-1"}},
-    {"c_float32", COLUMN_FLOAT32, "c_float32", {"1.5", "-3.40282347e+38", "(null)", "0.100000001"}},
+    {"c_int16", COLUMN_INT16, "c_int16", {"1234", "-32767", "32767", "0"}},
+    {"c_int32", COLUMN_INT32, "c_int32", {"123456", "-2147483647", "2147483647", "-1"}},
+    {"c_int64",
+     COLUMN_INT64,
+     "c_int64",
+     {"1234567890123", "-9223372036854775807", "9223372036854775807", "-1"}},
+    {"c_float32",
+     COLUMN_FLOAT32,
+     "c_float32",
+     {"1.5", "-3.40282347e+38", "1.70141173e+38", "0.100000001"}},
     {"c_float64",
      COLUMN_FLOAT64,
      "c_float64",
-     {"0.10000000000000001", "-1.7976931348623157e+308", "(null)", "-2.5"}},
+     {"0.10000000000000001", "-1.7976931348623157e+308", "8.9884656743115785e+307", "-2.5"}},
     {"c_varchar", COLUMN_TEXT, "c_varchar", {NULL, "(null)", NULL, NULL}},
     {"c_text", COLUMN_TEXT, "c_text", {NULL, "(null)", NULL, NULL}},
     {"c_binary", COLUMN_BYTES, "c_binary", {NULL, "(null)", NULL, NULL}},
@@ -152,7 +158,7 @@ static const struct value_case cases[] = {
     {"c_datetime",
      COLUMN_TIMESTAMP,
      "c_datetime",
-     {"1709210096789012345", "-9223372036854775808", "9223372036854775807", "(null)"}},
+     {"1709210096789012345", "-9223372036854775808", "9223372036854775807", "1"}},
     {"c_ip4", COLUMN_IP4, "c_ip4", {IP4_TEXTS}},
     {"c_ip6", COLUMN_IP6, "c_ip6", {IP6_TEXTS}},
 };
@@ -190,6 +196,7 @@ static struct fixture fixture = {
     .has_no_empty_text = true,
     .folds_names = true,
     .measures_bytes = true,
+    .has_null_values = true,
 };
 
 static const struct fixture *open_fixture(void)

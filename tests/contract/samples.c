@@ -19,6 +19,7 @@ struct samples {
 
 static bool measures_bytes;
 static bool is_modern;
+static bool leaves_out_extremes;
 static const struct column *counted_time;
 
 static const int16_t int16_samples[] = {1234, INT16_MIN, INT16_MAX, 0};
@@ -31,6 +32,13 @@ static const int64_t time_samples[] = {45296789012345, 0, 86399999999999, 1000};
 static const int64_t timestamp_samples[] = {1709210096789012345, INT64_MIN, INT64_MAX, -1};
 static const int32_t modern_date_samples[] = {19782, 0, 49672, 1};
 static const int64_t modern_samples[] = {1709210096789012345, 0, 4291747199999999999, 1};
+/* Without the values that a database takes for NULL. */
+static const int16_t inner_int16_samples[] = {1234, INT16_MIN + 1, INT16_MAX, 0};
+static const int32_t inner_int32_samples[] = {123456, INT32_MIN + 1, INT32_MAX, -1};
+static const int64_t inner_int64_samples[] = {1234567890123, INT64_MIN + 1, INT64_MAX, -1};
+static const float inner_float32_samples[] = {1.5F, -FLT_MAX, FLT_MAX / 2, 0.1F};
+static const double inner_float64_samples[] = {0.1, -DBL_MAX, DBL_MAX / 2, -2.5};
+static const int64_t inner_timestamp_samples[] = {1709210096789012345, INT64_MIN, INT64_MAX, 1};
 static const uint8_t ip4_samples[][4] = {
     {192, 0, 2, 7}, {0, 0, 0, 0}, {255, 255, 255, 255}, {10, 0, 0, 1}};
 static const uint8_t ip6_samples[][16] = {
@@ -121,22 +129,22 @@ static void *make_values(const struct samples *samples, const struct column *col
         }
         break;
     case COLUMN_INT16:
-        CYCLE(int16_samples, int16_t);
+        CYCLE(leaves_out_extremes ? inner_int16_samples : int16_samples, int16_t);
         break;
     case COLUMN_INT32:
-        CYCLE(int32_samples, int32_t);
+        CYCLE(leaves_out_extremes ? inner_int32_samples : int32_samples, int32_t);
         for (size_t r = 0; r < rows && strcasecmp(column->name, "id") == 0; r++) {
             ((int32_t *)values)[r] = first_id + (int32_t)r;
         }
         break;
     case COLUMN_INT64:
-        CYCLE(int64_samples, int64_t);
+        CYCLE(leaves_out_extremes ? inner_int64_samples : int64_samples, int64_t);
         break;
     case COLUMN_FLOAT32:
-        CYCLE(float32_samples, float);
+        CYCLE(leaves_out_extremes ? inner_float32_samples : float32_samples, float);
         break;
     case COLUMN_FLOAT64:
-        CYCLE(float64_samples, double);
+        CYCLE(leaves_out_extremes ? inner_float64_samples : float64_samples, double);
         break;
     case COLUMN_DECIMAL:
         for (size_t r = 0; r < rows; r++) {
@@ -150,7 +158,10 @@ static void *make_values(const struct samples *samples, const struct column *col
         CYCLE(time_samples, int64_t);
         break;
     case COLUMN_TIMESTAMP:
-        CYCLE(is_modern ? modern_samples : timestamp_samples, int64_t);
+        CYCLE(leaves_out_extremes ? inner_timestamp_samples
+              : is_modern         ? modern_samples
+                                  : timestamp_samples,
+              int64_t);
         for (size_t r = 0; r < rows && is_counted; r++) {
             ((int64_t *)values)[r] = ++moment;
         }
@@ -180,6 +191,11 @@ void samples_measure_in_bytes(bool is_wanted)
 void samples_use_modern_times(bool is_wanted)
 {
     is_modern = is_wanted;
+}
+
+void samples_leave_out_extremes(bool is_wanted)
+{
+    leaves_out_extremes = is_wanted;
 }
 
 void samples_count_time(const struct column *time)

@@ -16,6 +16,11 @@ void samples_measure_in_bytes(bool is_wanted);
  * created. */
 void samples_use_modern_times(bool is_wanted);
 
+/* Sets whether the samples leave out the values that some databases take for NULL: the smallest
+ * whole numbers, the largest floating-point numbers, and the time 1 ns before 1970. Must be called
+ * before samples are created. */
+void samples_leave_out_extremes(bool is_wanted);
+
 /* Sets the column whose values count up, also from one batch to the next. NULL if there is no such
  * column. */
 void samples_count_time(const struct column *time);
