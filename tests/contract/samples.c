@@ -121,6 +121,7 @@ static void *make_values(const struct samples *samples, const struct column *col
     static int64_t moment = 1709210096789012345;
     const size_t rows = samples->batch.row_count;
     const bool is_counted = counted_time != NULL && strcmp(column->name, counted_time->name) == 0;
+    const int64_t *edge_samples = leaves_out_extremes ? inner_timestamp_samples : timestamp_samples;
     void *values = allocate(rows, sizeof(struct text_value));
     switch (column->type) {
     case COLUMN_BOOL:
@@ -158,10 +159,7 @@ static void *make_values(const struct samples *samples, const struct column *col
         CYCLE(time_samples, int64_t);
         break;
     case COLUMN_TIMESTAMP:
-        CYCLE(leaves_out_extremes ? inner_timestamp_samples
-              : is_modern         ? modern_samples
-                                  : timestamp_samples,
-              int64_t);
+        CYCLE(is_modern ? modern_samples : edge_samples, int64_t);
         for (size_t r = 0; r < rows && is_counted; r++) {
             ((int64_t *)values)[r] = ++moment;
         }
