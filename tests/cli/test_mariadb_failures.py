@@ -184,7 +184,8 @@ class Limits(harness.Case):
 
     def test_the_server_has_no_open_files_left(self):
         server = harness.PrivateMariadb(self, prefix=("prlimit", "--nofile=100:100"))
-        ended, run = self.run_append("40", "40000", server.url, "--engine", "myisam",
+        # enough batches that at some moment many sessions have the table open
+        ended, run = self.run_append("40", "400000", server.url, "--engine", "myisam",
                                      "--connect-timeout", "5", code=None)
         self.assertIn(ended.code, (1, 4), ended)
         self.assertEqual(self.count(server), run.rows["acknowledged"])
