@@ -210,9 +210,10 @@ class CutCalls:
         self.addCleanup(other.join)
         self.addCleanup(self.end_sleep)
         harness.wait_until(lambda: self.going_on() == 1, "the call of the other client")
-        # half of the time-out is for ending the sessions
+        # MariaDB checks the connection of a sleeping call every 5 s and then ends the call itself: a
+        # time-out 1 s after such a check leaves append 4 s for ending the sessions.
         ended, run = self.run_append(3, 300, self.url, "--read", self.SLEEP_WITH_ROWS, "--timeout",
-                                     f"{4 * harness.SLOW}s", code=None)
+                                     f"{5 * harness.SLOW + 1}s", code=None)
         self.assertEqual(run.json["counters"]["timeouts"], 3)
         self.assertEqual(run.json["sessions_ended_at_server"], 3, ended)
         self.assertIn("append cut the connections of 3 sessions while the server still worked",
