@@ -263,7 +263,7 @@ static void put_figures(void)
         }
         count += figure->key != NULL && figure->label == NULL && figure_is_number(figure->unit);
     }
-    puts("\nThe other figures that hold numbers:\n");
+    puts("\nThe other figures:\n");
     for (size_t i = 0; i < FIGURES; i++) {
         const struct figure *figure = &figure_table[i];
         if (figure->key != NULL && figure->label == NULL && figure_is_number(figure->unit)) {

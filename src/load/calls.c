@@ -131,105 +131,63 @@ void session_note_count(struct session *session, uint64_t rows, uint64_t own, ui
     *last = rows;
 }
 
-/* Measures the mean size of a row when the session begins to append to another table. */
-static void note_row_bytes(struct session *session, const struct append *append,
-                           const struct batch *batch)
+void session_note_row_bytes(struct session *session, const struct table *table,
+                            const struct batch *batch)
 {
-    if (session->measured_table != append->table) {
-        session->measured_table = append->table;
+    if (session->measured_table != table) {
+        session->measured_table = table;
         session->row_bytes = (double)batch_bytes(batch) / (double)batch->row_count;
     }
 }
 
-/* Hands the next rows of the batch to the adapter, at most as many as fit into memory at once. */
-static enum status hand_over(struct session *session, struct append *append, struct error *error)
+static const struct batch *generate(void *context, uint64_t from, size_t rows, struct error *error)
 {
-    const struct adapter *adapter = session->load->plan->adapter;
+    struct generated_rows *generated = context;
+    struct session *session = generated->session;
     struct generator *generator = session->load->generator;
-    const uint64_t left = append->rows - append->handed;
-    if (append->make != NULL) {
-        const size_t count = (size_t)MIN(left, append->most_rows);
-        const struct batch *filled = append->make(append->context, append->handed, count, error);
-        if (filled == NULL) {
-            return STATUS_FATAL;
-        }
-        struct batch batch = *filled;
-        batch.table = append->table; /* the table as the database describes it */
-        append->handed += count;
-        note_row_bytes(session, append, &batch);
-        return adapter->append_rows(session->conn, &batch, &append->accepted, error);
-    }
-    /* Borrows a buffer only while rows are handed over, so sessions that wait for an answer of the
-     * server hold no memory for rows. */
-    struct row_buffer *buffer = generator_borrow(generator);
+    struct row_buffer *buffer = generated->buffer = generator_borrow(generator);
     if (buffer == NULL) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a batch of rows");
-        return STATUS_FATAL;
+        return NULL;
     }
-    const size_t count = (size_t)MIN(left, generator_buffer_rows(generator));
-    generator_fill(generator, buffer, session->index, append->first_row + append->handed, count);
-    append->handed += count;
-    note_row_bytes(session, append, &buffer->batch);
-    const enum status status =
-        adapter->append_rows(session->conn, &buffer->batch, &append->accepted, error);
-    generator_give_back(generator, buffer);
-    return status;
+    generator_fill(generator, buffer, session->index, generated->first + from, rows);
+    session_note_row_bytes(session, buffer->batch.table, &buffer->batch);
+    return &buffer->batch;
 }
 
-/* Shortens the append to the rows that were handed over; the other rows belong to the next
- * append. */
-static void put_off_rest(struct append *append)
+static void give_back(void *context)
 {
-    append->rows = append->handed;
+    const struct generated_rows *generated = context;
+    generator_give_back(generated->session->load->generator, generated->buffer);
 }
 
-void session_lose(const struct session *session, struct append *append)
+struct row_source generated_source(struct generated_rows *rows)
 {
-    const struct adapter *adapter = session->load->plan->adapter;
-    append->accepted = MIN(append->accepted, append->handed);
-    append->in_doubt = append->handed - append->accepted;
-    if (adapter->append_lost != NULL && append->handed > 0) {
-        struct append_loss loss = {0};
-        adapter->append_lost(session->conn, &loss);
-        append->in_doubt = MIN(loss.in_doubt, append->in_doubt);
-        append->handed = MIN(append->accepted + loss.refused + append->in_doubt, append->handed);
-    }
-    put_off_rest(append);
+    return (struct row_source){generate, give_back, rows,
+                               generator_buffer_rows(rows->session->load->generator)};
 }
 
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
                          struct error *error)
 {
-    const struct adapter *adapter = session->load->plan->adapter;
     struct busy_retry retry;
     busy_retry_init(&retry);
     *is_begun = true;
     for (;;) {
-        error_clear(error);
-        append->handed = 0;
-        append->accepted = append->in_doubt = 0;
-        append->tries++;
         session_begin_call(session, OPERATION_APPEND);
-        enum status status = adapter->append_open(session->conn, append->table, error);
-        while (status == STATUS_OK && append->handed < append->rows) {
-            status = hand_over(session, append, error);
-        }
-        if (status == STATUS_OK) {
-            status = adapter->append_close(session->conn, &append->accepted, error);
-        }
+        const enum status status =
+            append_send(session->load->plan->adapter, session->conn, append, error);
         session_end_call(session);
-        if (status == STATUS_LOST) {
-            session_lose(session, append);
-        } else if (status == STATUS_REJECTED && append->accepted > 0) {
-            /* the server keeps or refuses each part of the append independently */
-            put_off_rest(append);
-        }
         if (session->is_overdue && status == STATUS_REJECTED && append->accepted == 0 &&
             error_is_transient(error)) {
             /* the database kept no row, and another call needs a new connection */
-            append->handed = 0;
-            put_off_rest(append);
+            append->rows = append->handed = 0;
             return STATUS_LOST;
+        }
+        append->accepted = MIN(append->accepted, append->rows);
+        if (status == STATUS_OK && append->accepted < append->rows) {
+            error_set(error, ERROR_DATA, 0, NULL, "the server acknowledged fewer rows than it got");
+            return STATUS_REJECTED;
         }
         if (!busy_retry_may_go_on(&retry, status, error) || append->accepted > 0 ||
             session->is_overdue) {

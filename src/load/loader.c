@@ -12,6 +12,7 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "load/append.h"
 #include "load/line.h"
 #include "load/table_load.h"
 #include "plan/facts.h"
@@ -189,56 +190,55 @@ static void end_call(struct loader *loader)
     loader->is_overdue = line_end_call(&loader->line) || loader->is_overdue;
 }
 
-/* Appends all rows of a chunk in one append. */
-static enum status append_chunk(struct loader *loader, const struct table_load *work,
-                                uint64_t chunk, uint64_t *accepted, struct error *error)
+/* A chunk of rows that a loader appends. */
+struct chunk {
+    struct loader *loader;
+    uint64_t first; /* number of the chunk's first row in the table */
+};
+
+/* Rows are made between two calls: the limit of --timeout holds for each call alone. */
+static const struct batch *make_rows(void *context, uint64_t from, size_t rows, struct error *error)
 {
-    const struct adapter *adapter = loader->loading->plan->adapter;
-    const struct table *table = &loader->loading->setup->tables[work->number].table;
-    const uint64_t all = table_load_chunk_rows(work, chunk);
-    *accepted = 0;
-    line_begin_call(&loader->line);
-    enum status status = adapter->append_open(loader->conn, table, error);
+    const struct chunk *chunk = context;
+    struct loader *loader = chunk->loader;
     end_call(loader);
-    for (uint64_t done = 0; status == STATUS_OK && done < all;) {
-        const size_t count = all - done < ROW_BATCH_MAX ? (size_t)(all - done) : ROW_BATCH_MAX;
-        const struct batch *filled = script_rows_fill(loader->rows, loader->state,
-                                                      chunk * CHUNK_ROWS + done, 1, count, error);
-        if (filled == NULL) {
-            return STATUS_FATAL; /* the append is still open, so the connection is unusable */
-        }
-        struct batch batch = *filled;
-        batch.table = table;
-        line_begin_call(&loader->line);
-        status = adapter->append_rows(loader->conn, &batch, accepted, error);
-        end_call(loader);
-        done += count;
-        atomic_store_explicit(&loader->handed, done, memory_order_relaxed);
-    }
-    if (status == STATUS_OK) {
-        line_begin_call(&loader->line);
-        status = adapter->append_close(loader->conn, accepted, error);
-        end_call(loader);
-    }
-    if (status == STATUS_OK && *accepted != all) {
-        error_set(error, ERROR_SERVER, 0, NULL, "the server stored only %s of %s rows",
-                  UNITS_COUNT(*accepted), UNITS_COUNT(all));
-        return STATUS_REJECTED;
-    }
-    return status;
+    const struct batch *made =
+        script_rows_fill(loader->rows, loader->state, chunk->first + from, 1, rows, error);
+    line_begin_call(&loader->line);
+    atomic_store_explicit(&loader->handed, from, memory_order_relaxed);
+    return made;
 }
 
-/* Loads a chunk; retries while the database is busy, as sessions do, unless it stored a part. */
-static enum status load_chunk(struct loader *loader, const struct table_load *work, uint64_t chunk,
+static void restart_call(void *context)
+{
+    const struct chunk *chunk = context;
+    end_call(chunk->loader);
+    line_begin_call(&chunk->loader->line);
+}
+
+/* Appends all rows of a chunk in one append. Retries while the database is busy, as sessions do,
+ * unless it stored a part. */
+static enum status load_chunk(struct loader *loader, const struct table_load *work, uint64_t number,
                               struct error *error)
 {
+    struct chunk chunk = {loader, number * CHUNK_ROWS};
+    const uint64_t rows = table_load_chunk_rows(work, number);
+    struct append append = {.table = &loader->loading->setup->tables[work->number].table,
+                            .source = {make_rows, restart_call, &chunk, ROW_BATCH_MAX},
+                            .rows = rows};
     struct busy_retry retry;
     busy_retry_init(&retry);
     for (;;) {
-        uint64_t accepted = 0;
-        error_clear(error);
-        const enum status status = append_chunk(loader, work, chunk, &accepted, error);
-        if (!busy_retry_may_go_on(&retry, status, error) || accepted > 0 ||
+        line_begin_call(&loader->line);
+        const enum status status =
+            append_send(loader->loading->plan->adapter, loader->conn, &append, error);
+        end_call(loader);
+        if (status == STATUS_OK && append.accepted != rows) {
+            error_set(error, ERROR_SERVER, 0, NULL, "the server stored only %s of %s rows",
+                      UNITS_COUNT(append.accepted), UNITS_COUNT(rows));
+            return STATUS_REJECTED;
+        }
+        if (!busy_retry_may_go_on(&retry, status, error) || append.accepted > 0 ||
             is_stopped(loader->loading)) {
             return status;
         }

@@ -357,7 +357,10 @@ static void log_batch(const struct session *session, const struct append *append
 
 static enum status append_batch(struct session *session, int64_t intended_ns)
 {
-    struct append append = {.table = &session->load->setup->own->table,
+    const struct load *load = session->load;
+    struct generated_rows rows = {.session = session, .first = session->sum.begun};
+    struct append append = {.table = &load->setup->own->table,
+                            .source = generated_source(&rows),
                             .first_row = session->sum.begun,
                             .rows = batch_rows_after(session, session->sum.begun)};
     struct error error = {.kind = ERROR_NONE};
@@ -385,15 +388,8 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     session->sum.begun += append.rows;
     session->sum.batches += is_sent ? 1 : 0;
     session->unsent += is_unsent ? 1 : 0;
-    if (append.accepted > append.rows) {
-        append.accepted = append.rows;
-    }
-    if (status == STATUS_OK && append.accepted < append.rows) {
-        error_set(&error, ERROR_DATA, 0, NULL, "the server acknowledged fewer rows than it got");
-    }
     if (error_is_set(&error)) {
-        session_blame(session, CAUSE_APPEND, NULL, status == STATUS_OK ? STATUS_REJECTED : status,
-                      &error);
+        session_blame(session, CAUSE_APPEND, NULL, status, &error);
     }
     session_account(session, &append, status, end_ns);
     log_batch(session, &append, status, intended_ns, start_ns, end_ns);

@@ -17,6 +17,7 @@
 
 #include "append/adapter.h"
 #include "base/prepared.h"
+#include "load/append.h"
 #include "load/arrivals.h"
 #include "load/epoch.h"
 #include "load/gate.h"
@@ -206,34 +207,28 @@ bool session_knows_before(const struct session *session, size_t table, uint64_t 
  * table, and at least *last, the previous count. Then *last becomes `rows`. */
 void session_note_count(struct session *session, uint64_t rows, uint64_t own, uint64_t *last);
 
-/* A batch that is being sent. */
-struct append {
-    const struct table *table;
-    /* Makes `rows` rows, beginning with row `from` of the append; on failure returns NULL and sets
-     * *error. The member is NULL if the generator makes the rows. */
-    const struct batch *(*make)(void *context, uint64_t from, size_t rows, struct error *error);
-    void *context;
-    size_t most_rows;   /* most rows that one call of `make` makes */
-    uint64_t first_row; /* number of the first row among the session's rows */
-    uint64_t rows;
-    uint64_t handed;   /* rows that the adapter got in the latest try; after a loss, only the rows
-                          that were sent */
-    uint64_t accepted; /* number of rows that the server acknowledged */
-    uint64_t in_doubt; /* number of rows in doubt; part of `handed` */
-    uint32_t tries;
+/* The generator's rows of a session, from row `first` of the session on. A buffer is borrowed only
+ * while rows are handed over, so sessions that wait for an answer of the server hold no memory for
+ * rows. generated_source returns the source of an append of these rows. */
+struct generated_rows {
+    struct session *session;
+    uint64_t first;
+    struct row_buffer *buffer; /* private */
 };
 
-/* Sends the batch. Retries while the database is busy and has accepted no row. When the connection
- * is lost, append->rows shrinks to the rows that were sent; when the server keeps some rows and
- * refuses others, to the rows that were handed over. The remaining rows belong to a later batch.
- * A call that was cut while the database was busy counts as lost, with no rows sent.
- * *is_begun becomes false if the session had to stop or leave while the database was busy: then the
- * database kept no row, and the batch counts as not begun. */
+struct row_source generated_source(struct generated_rows *rows);
+
+/* Measures the mean size of a row, from the first rows that the session makes for the table. */
+void session_note_row_bytes(struct session *session, const struct table *table,
+                            const struct batch *batch);
+
+/* Sends the append, which shrinks as append_send says. Retries while the database is busy and has
+ * accepted no row. REJECTED if the server acknowledged fewer rows than it got. A call that was cut
+ * while the database was busy counts as lost, with no rows sent. *is_begun becomes false if the
+ * session had to stop or leave while the database was busy: then the database kept no row, and the
+ * append counts as not begun. */
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
                          struct error *error);
-
-/* Splits the rows of a lost append into rows in doubt and rows that were not sent. */
-void session_lose(const struct session *session, struct append *append);
 
 /* Adds every row of the batch to one account of the session. Rows that were never handed over stay
  * "not sent", or belong to a later batch. */

@@ -344,6 +344,9 @@ static const struct batch *make_rows(void *context, uint64_t from, size_t rows, 
     const struct batch *made =
         script_rows_fill(account->rows, runner->state, first, sessions, rows, error);
     mark_outside(runner);
+    if (made != NULL) {
+        session_note_row_bytes(runner->session, runner->append->table, made);
+    }
     return made;
 }
 
@@ -353,7 +356,6 @@ static void account_rows(struct transactions *runner, size_t dataset, struct app
 {
     struct session *session = runner->session;
     struct table_account *account = &runner->accounts[dataset];
-    append->accepted = MIN(append->accepted, append->rows);
     account->appended += append->rows;
     session->sum.begun += append->rows;
     session_account(session, append, status, end_ns);
@@ -370,6 +372,7 @@ static enum status do_append(void *context, size_t dataset, uint64_t rows)
     struct session *session = runner->session;
     const struct script_dataset *declared = &runner->script->datasets[dataset];
     struct table_account *account = &runner->accounts[dataset];
+    struct generated_rows generated = {.session = session, .first = account->appended};
     struct append append = {
         .table = &session->load->setup->tables[dataset].table,
         .first_row = account->appended,
@@ -395,9 +398,9 @@ static enum status do_append(void *context, size_t dataset, uint64_t rows)
             error_set(&runner->error, ERROR_MEMORY, 0, NULL, "out of memory for a batch of rows");
             return note_failure(runner, CAUSE_APPEND, declared->name, STATUS_FATAL);
         }
-        append.make = make_rows;
-        append.context = runner;
-        append.most_rows = ROWS_AT_A_TIME;
+        append.source = (struct row_source){make_rows, NULL, runner, ROWS_AT_A_TIME};
+    } else {
+        append.source = generated_source(&generated);
     }
     bool is_begun;
     runner->append = &append;
@@ -411,11 +414,6 @@ static enum status do_append(void *context, size_t dataset, uint64_t rows)
         return note_failure(runner, CAUSE_APPEND, declared->name, STATUS_REJECTED);
     }
     account_rows(runner, dataset, &append, status, end_ns);
-    if (status == STATUS_OK && append.accepted < append.rows) {
-        error_set(&runner->error, ERROR_DATA, 0, NULL,
-                  "the server acknowledged fewer rows than it got");
-        return note_failure(runner, CAUSE_APPEND, declared->name, STATUS_REJECTED);
-    }
     if (status != STATUS_OK) {
         return note_failure(runner, CAUSE_APPEND, declared->name, status);
     }
@@ -1149,7 +1147,7 @@ bool transactions_leave(struct session *session, bool *is_connecting, int64_t *s
               runner->state == NULL ? runner->script->name : script_place_of(runner->state));
     if (runner->append != NULL) {
         /* the rows of the append were in flight, and the connection is about to be closed */
-        session_lose(session, runner->append);
+        append_lose(session->load->plan->adapter, session->conn, runner->append);
         account_rows(runner, runner->append_dataset, runner->append, STATUS_LOST, mono_now_ns());
     }
     if (!*is_connecting && runner->part != PART_PAUSE) {

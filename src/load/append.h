@@ -1,0 +1,46 @@
+/*
+ * An append: rows of one table on their way through the database's bulk path. Sessions, scripts and
+ * the loading of tables all send their rows as appends.
+ */
+#ifndef LOAD_APPEND_H
+#define LOAD_APPEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "append/adapter.h"
+
+/* Makes the rows of an append, a part at a time. */
+struct row_source {
+    /* Makes `rows` rows, beginning with row `from` of the append. They are valid until the next
+     * call of `make` or `done`. On failure returns NULL and sets *error. */
+    const struct batch *(*make)(void *context, uint64_t from, size_t rows, struct error *error);
+    /* The adapter does not need the rows of the latest `make` any more. May be NULL. */
+    void (*done)(void *context);
+    void *context;
+    size_t most_rows; /* most rows that one call of `make` makes */
+};
+
+struct append {
+    const struct table *table; /* the table as the database describes it; borrowed */
+    struct row_source source;
+    uint64_t first_row; /* number of the first row among the session's rows */
+    uint64_t rows;
+    uint64_t handed;   /* rows that the adapter got in the latest try; after a loss, only the rows
+                          that were sent */
+    uint64_t accepted; /* number of rows that the server acknowledged */
+    uint64_t in_doubt; /* number of rows in doubt; part of `handed` */
+    uint32_t tries;
+};
+
+/* Sends the rows once. When the connection is lost, append->rows shrinks to the rows that were
+ * sent; when the server keeps some rows and refuses others, to the rows that were handed over. The
+ * remaining rows belong to a later append. FATAL if a row could not be made: the append is then
+ * still open at the server, so the connection is unusable. */
+enum status append_send(const struct adapter *adapter, struct adapter_conn *conn,
+                        struct append *append, struct error *error);
+
+/* Splits the rows of a lost append into rows in doubt and rows that were not sent. */
+void append_lose(const struct adapter *adapter, struct adapter_conn *conn, struct append *append);
+
+#endif
