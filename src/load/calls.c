@@ -86,6 +86,38 @@ void session_blame(struct session *session, enum cause_phase phase, const char *
                      status, error, mono_now_ns());
 }
 
+bool session_has_work(const struct session *session)
+{
+    return session->sum.begun < session->quota && session_begun(session) < session_share(session);
+}
+
+bool session_note_refused(struct session *session, enum status status, const struct error *error)
+{
+    session->is_refused = (status == STATUS_REJECTED || status == STATUS_FATAL) &&
+                          error->kind == ERROR_READ_ONLY &&
+                          session->load->plan->drop_policy == DROP_RECONNECT;
+    session_add(session, RECORDER_REFUSALS, session->is_refused ? 1 : 0);
+    return session->is_refused;
+}
+
+enum status session_after(struct session *session, enum cause_phase phase, enum status status,
+                          const struct error *error)
+{
+    if (session->is_refused) {
+        return STATUS_LOST;
+    }
+    if (status != STATUS_LOST) {
+        session->tries = 0;
+    }
+    if (!session->is_overdue) {
+        return status;
+    }
+    if (!error_is_set(error)) {
+        session_blame(session, phase, NULL, STATUS_LOST, error);
+    }
+    return session_goes_on(status) && !session_has_work(session) ? status : STATUS_LOST;
+}
+
 void session_log(const struct session *session, struct transaction_log_row row)
 {
     row.session = session->index;

@@ -254,7 +254,7 @@ static void retire(struct fleet *fleet, struct level *level)
     fleet->next_interrupt_ns = start_ns + SESSION_GRACE_NS;
     for (unsigned i = fleet->used; i > 0 && fleet->live - fleet->leaving > level->sessions; i--) {
         struct session *session = &fleet->sessions[i - 1];
-        if (session->is_live && !atomic_load(&session->is_leaving)) {
+        if (session_is_live(session) && !atomic_load(&session->is_leaving)) {
             atomic_store(&session->is_leaving, true);
             fleet->leaving++;
         }

@@ -119,18 +119,6 @@ static enum status connect_first(struct session *session, struct error *error)
     return status;
 }
 
-/* Returns the session's share of the work: rows, which are sent in batches, or, with a script,
- * transactions. */
-static uint64_t share_of(const struct session *session)
-{
-    return session->load->plan->script != NULL ? session->turn_quota : session->quota;
-}
-
-static uint64_t begun_by(const struct session *session)
-{
-    return session->load->plan->script != NULL ? session->turn : session->sum.begun;
-}
-
 static uint64_t most_at_once(const struct plan *plan)
 {
     return plan->script != NULL ? 1 : plan->batch_rows;
@@ -139,7 +127,7 @@ static uint64_t most_at_once(const struct plan *plan)
 /* Returns the rows of the batch that follows `begun` rows. */
 static uint64_t batch_rows_after(const struct session *session, uint64_t begun)
 {
-    return MIN(share_of(session) - begun, most_at_once(session->load->plan));
+    return MIN(session_share(session) - begun, most_at_once(session->load->plan));
 }
 
 /* The sessions that share a rate with a session: all sessions of the run, or the sessions of its
@@ -227,7 +215,7 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
 {
     const struct plan *plan = session->load->plan;
     struct recorder *recorder = session->load->recorder;
-    const uint64_t share = share_of(session), batch = most_at_once(plan);
+    const uint64_t share = session_share(session), batch = most_at_once(plan);
     /* a copy, because the session may still need its own arrivals */
     struct arrivals arrivals = session->arrivals;
     arrivals.most = arrivals.count + RANDOM_UNSENT_MAX;
@@ -235,7 +223,7 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
     if (!works_in_epoch(session)) {
         return 0;
     }
-    for (uint64_t begun = begun_by(session); begun < share;) {
+    for (uint64_t begun = session_begun(session); begun < share;) {
         const int64_t due_ns = intended_start_ns(session, &arrivals, begun);
         const bool is_random =
             plan->arrival_mode == ARRIVALS_POISSON && arrivals.count < arrivals.most;
@@ -298,7 +286,7 @@ void session_follow_epochs(struct session *session)
             session->unsent += unsent;
         }
         session->epoch = next;
-        session->epoch_begun = begun_by(session);
+        session->epoch_begun = session_begun(session);
     }
 }
 
@@ -316,21 +304,6 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
         session_add(session, RECORDER_RESPONSES_UNANSWERED, is_answered ? 0 : 1);
         session_add(session, RECORDER_LATE, start_ns - intended_ns > SESSION_LATE_NS ? 1 : 0);
     }
-}
-
-/* Maps a call's status after the main thread may have cut its connection. An overdue call counts as
- * lost even when its answer arrived, unless the session has no work left and so needs no
- * connection. */
-static enum status status_after_cut(struct session *session, enum cause_phase phase,
-                                    enum status status, const struct error *error)
-{
-    if (!session->is_overdue) {
-        return status;
-    }
-    if (!error_is_set(error)) {
-        session_blame(session, phase, NULL, STATUS_LOST, error);
-    }
-    return session_goes_on(status) && session->sum.begun == session->quota ? status : STATUS_LOST;
 }
 
 /* Adds a batch to the log of transactions, if its turn is in the log. */
@@ -371,15 +344,10 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (!is_begun) {
         return STATUS_OK;
     }
-    session->is_refused =
-        error.kind == ERROR_READ_ONLY && session->load->plan->drop_policy == DROP_RECONNECT;
-    if (session->is_refused) {
+    if (session_note_refused(session, status, &error)) {
         /* only the accepted rows are in the table; the other rows are sent again */
         append.rows = append.handed = append.accepted;
         append.in_doubt = 0;
-        session_add(session, RECORDER_REFUSALS, 1);
-    } else if (status != STATUS_LOST) {
-        session->tries = 0;
     }
     const bool is_sent = append.handed > 0;
     const bool is_unsent = append.rows > 0 && !is_sent;
@@ -396,8 +364,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     if (status == STATUS_OK || (status == STATUS_LOST && is_sent) || is_unsent || is_busy) {
         record_times(session, intended_ns, start_ns, end_ns, status == STATUS_OK);
     }
-    return session->is_refused ? STATUS_LOST
-                               : status_after_cut(session, CAUSE_APPEND, status, &error);
+    return session_after(session, CAUSE_APPEND, status, &error);
 }
 
 /* Adds a read to the log of transactions, if its turn is in the log. */
@@ -449,7 +416,7 @@ static enum status read_table(struct session *session)
         session_note_count(session, rows, before + session->sum.rows.acknowledged,
                            &session->last_count);
     }
-    return status_after_cut(session, CAUSE_READ, status, &error);
+    return session_after(session, CAUSE_READ, status, &error);
 }
 
 /* Appends a batch and then, if it is time for a read, reads. */
@@ -478,7 +445,7 @@ static enum status take_turn(struct session *session, unsigned changes)
     const struct plan *plan = session->load->plan;
     int64_t intended_ns = 0;
     if (session_has_rate(session)) {
-        intended_ns = intended_start_ns(session, &session->arrivals, begun_by(session));
+        intended_ns = intended_start_ns(session, &session->arrivals, session_begun(session));
         /* work that is due after the end of the run waits only for STOP */
         const bool is_due =
             plan->duration_ns == 0 || intended_ns < session->load->gate.go_ns + plan->duration_ns;
@@ -516,21 +483,39 @@ int64_t reconnect_pause_ns(uint64_t seed, unsigned session, unsigned tries, uint
     return (int64_t)(mixed % ((uint64_t)most_ns + 1));
 }
 
+static void give_slot_back(struct session *session)
+{
+    if (session->has_slot) {
+        session->has_slot = false;
+        gate_release_slot(&session->load->gate);
+    }
+}
+
 /* Connects once, within --connect-concurrency. Returns REJECTED if the run ended first. */
 static enum status connect_once(struct session *session)
 {
     struct load *load = session->load;
     struct error error = {.kind = ERROR_NONE};
-    if (!gate_take_slot(&load->gate, load->plan->connect_concurrency)) {
+    session->has_slot = gate_take_slot(&load->gate, load->plan->connect_concurrency);
+    if (!session->has_slot) {
         return STATUS_REJECTED;
     }
     const enum status status = open_connection(session, CAUSE_RECONNECT, &error);
-    gate_release_slot(&load->gate);
+    give_slot_back(session);
     if (status != STATUS_OK && error.kind == ERROR_CANCELLED) {
         /* this thread saw the signal before the main thread did */
         gate_stop(&load->gate, STOP_INTERRUPTED);
         return STATUS_REJECTED;
     }
+    return status;
+}
+
+/* Reconnects because of --churn or --stage, and counts that. */
+static enum status connect_as_planned(struct session *session)
+{
+    const enum status status = connect_once(session);
+    session->sum.churns += status == STATUS_OK ? 1 : 0;
+    session_add(session, RECORDER_CHURNS, status == STATUS_OK ? 1 : 0);
     return status;
 }
 
@@ -605,12 +590,6 @@ static enum session_outcome drop(struct session *session)
     return SESSION_DROPPED;
 }
 
-/* With a script a session ends when its share of transactions or its share of rows is done. */
-static bool has_work(const struct session *session)
-{
-    return session->sum.begun < session->quota && begun_by(session) < share_of(session);
-}
-
 /* Stages of sessions (--stage). A session works while the stages ask for more sessions than its
  * number. */
 
@@ -658,9 +637,7 @@ static enum status await_stage(struct session *session)
         close_connection(session);
     }
     if (gate_sleep_until(&load->gate, from_ns, &session->is_leaving) && reconnects) {
-        status = connect_once(session);
-        session->sum.churns += status == STATUS_OK ? 1 : 0;
-        session_add(session, RECORDER_CHURNS, status == STATUS_OK ? 1 : 0);
+        status = connect_as_planned(session);
     }
     end_park(session, now_ns);
     return status == STATUS_REJECTED ? STATUS_OK : status;
@@ -688,11 +665,22 @@ static unsigned await_epoch(struct session *session)
     return changes;
 }
 
+/* Reconnects after every --churn batches while work is left. Returns LOST if the connect failed:
+ * that counts as a lost connection. */
+static enum status churn(struct session *session)
+{
+    const uint64_t every = session->load->plan->churn_batches;
+    if (every == 0 || session->sum.batches % every != 0 || !session_has_work(session)) {
+        return STATUS_OK;
+    }
+    close_connection(session);
+    return connect_as_planned(session);
+}
+
 static enum session_outcome take_turns(struct session *session)
 {
     struct load *load = session->load;
-    const uint64_t churn = load->plan->churn_batches;
-    while (has_work(session)) {
+    while (session_has_work(session)) {
         enum status status = await_stage(session);
         const unsigned changes = await_epoch(session);
         if (!gate_wait_turn(&load->gate)) {
@@ -705,16 +693,8 @@ static enum session_outcome take_turns(struct session *session)
         }
         const uint64_t batches = session->sum.batches;
         status = status == STATUS_OK ? take_turn(session, changes) : status;
-        if (churn > 0 && session_goes_on(status) && session->sum.batches > batches &&
-            session->sum.batches % churn == 0 && has_work(session)) {
-            /* Reconnects after every --churn batches while work is left. STOP leaves the session
-             * without a connection; a failed connect counts as a lost connection. */
-            close_connection(session);
-            status = connect_once(session);
-            if (status == STATUS_OK) {
-                session->sum.churns++;
-                session_add(session, RECORDER_CHURNS, 1);
-            }
+        if (session_goes_on(status) && session->sum.batches > batches) {
+            status = churn(session);
         }
         if (status == STATUS_LOST) {
             status =
@@ -737,6 +717,37 @@ static void raise_to(_Atomic int64_t *latest_ns, int64_t now_ns)
     }
 }
 
+/*
+ * The end of a session. Its thread ends it; if the thread never returns from the script's code, the
+ * main thread ends the session on behalf of the thread.
+ */
+
+/* Ends the work of a session that is up. */
+static void end_work(struct session *session, enum session_outcome outcome, int64_t end_ns)
+{
+    session->sum.outcome = outcome;
+    recorder_set_working(session->load->recorder, session->place, 0);
+    session->work_end_ns = end_ns;
+    raise_to(&session->load->last_work_ns, end_ns);
+}
+
+static void disconnect(struct session *session)
+{
+    if (atomic_load(&session->stage) == SESSION_UP) {
+        session_add(session, RECORDER_SESSIONS_ENDED, 1);
+    }
+    close_connection(session);
+}
+
+/* The last step: from then on the main thread alone uses the session. */
+static void end(struct session *session, enum session_stage stage)
+{
+    struct load *load = session->load;
+    raise_to(&load->last_end_ns, mono_now_ns());
+    atomic_store_explicit(&session->stage, stage, memory_order_release);
+    gate_session_ends(&load->gate);
+}
+
 static void do_share(struct session *session)
 {
     struct load *load = session->load;
@@ -746,10 +757,8 @@ static void do_share(struct session *session)
     if (gate_wait_go(&load->gate)) {
         recorder_set_working(load->recorder, session->place, load->gate.go_ns);
     }
-    session->sum.outcome = take_turns(session);
-    recorder_set_working(load->recorder, session->place, 0);
-    session->work_end_ns = mono_now_ns();
-    raise_to(&load->last_work_ns, session->work_end_ns);
+    const enum session_outcome outcome = take_turns(session);
+    end_work(session, outcome, mono_now_ns());
     if (load->gate.go_ns > 0) {
         /* the reading is 0 when no descriptor was free */
         procfs_read_thread(&after);
@@ -764,7 +773,7 @@ static void do_share(struct session *session)
         session_add(
             session, RECORDER_RUN_QUEUE_NS,
             MIN(after.run_queue_ns - MIN(before.run_queue_ns, after.run_queue_ns), share_ns));
-        if (has_work(session) || session->sum.outcome != SESSION_FINISHED) {
+        if (session_has_work(session) || session->sum.outcome != SESSION_FINISHED) {
             session_note_gap(session, session->work_end_ns);
         }
     }
@@ -816,86 +825,77 @@ static void blame_script_state(struct session *session, const struct error *erro
     }
 }
 
+/* Connects for the first time. Returns whether the session is up; otherwise its outcome says how it
+ * failed. */
+static bool begin(struct session *session)
+{
+    struct load *load = session->load;
+    struct error error = {.kind = ERROR_NONE};
+    if (load->plan->script != NULL && !session->is_idle &&
+        transactions_begin(session, &error) != STATUS_OK) {
+        blame_script_state(session, &error);
+        return false;
+    }
+    if (connect_first(session, &error) == STATUS_OK) {
+        atomic_store(&session->stage, SESSION_UP);
+        count_session(session, RECORDER_SESSIONS_CONNECTED, &load->sessions_connected);
+        atomic_store(&load->timeouts_in_a_row, 0);
+        return true;
+    }
+    if (error.kind == ERROR_CANCELLED) {
+        return false; /* the run ended before the server answered: counts as not started */
+    }
+    count_session(session, RECORDER_SESSIONS_FAILED, &load->sessions_failed);
+    if (error.kind == ERROR_TIMEOUT) {
+        session->sum.outcome = SESSION_TIMED_OUT;
+        atomic_fetch_add(&load->timeouts_in_a_row, 1);
+    } else {
+        session->sum.outcome = SESSION_REFUSED;
+        atomic_store(&load->timeouts_in_a_row, 0);
+    }
+    return false;
+}
+
 void *session_run(void *argument)
 {
     struct session *session = argument;
-    struct load *load = session->load;
-    struct error error = {.kind = ERROR_NONE};
-    enum status status = STATUS_OK;
-    session->logged = transaction_log_choose(load->log, session->index);
-    if (load->plan->script != NULL && !session->is_idle) {
-        status = transactions_begin(session, &error);
+    session->logged = transaction_log_choose(session->load->log, session->index);
+    const bool is_up = begin(session);
+    give_slot_back(session);
+    if (is_up && session->is_idle) {
+        session->sum.outcome = stay_idle(session);
+    } else if (is_up) {
+        do_share(session);
     }
-    const bool has_begun = status == STATUS_OK;
-    if (has_begun) {
-        status = connect_first(session, &error);
-    } else {
-        blame_script_state(session, &error);
-    }
-    if (status == STATUS_OK) {
-        session->is_counted = true;
-        count_session(session, RECORDER_SESSIONS_CONNECTED, &load->sessions_connected);
-        atomic_store(&load->timeouts_in_a_row, 0);
-    } else if (!has_begun) {
-        session->sum.outcome = SESSION_NOT_STARTED;
-    } else if (error.kind == ERROR_TIMEOUT) {
-        count_session(session, RECORDER_SESSIONS_FAILED, &load->sessions_failed);
-        session->sum.outcome = SESSION_TIMED_OUT;
-        atomic_fetch_add(&load->timeouts_in_a_row, 1);
-    } else if (error.kind != ERROR_CANCELLED) {
-        count_session(session, RECORDER_SESSIONS_FAILED, &load->sessions_failed);
-        session->sum.outcome = SESSION_REFUSED;
-        atomic_store(&load->timeouts_in_a_row, 0);
-    } /* otherwise the run ended before the server answered: the session counts as not started */
-    gate_release_slot(&load->gate);
-    if (status == STATUS_OK) {
-        if (session->is_idle) {
-            session->sum.outcome = stay_idle(session);
-        } else {
-            do_share(session);
-        }
-        session_add(session, RECORDER_SESSIONS_ENDED, 1);
-        close_connection(session);
-    }
+    disconnect(session);
     transactions_end(session);
-    raise_to(&load->last_end_ns, mono_now_ns());
-    atomic_store_explicit(&session->has_ended, true, memory_order_release);
-    gate_session_ends(&load->gate);
+    end(session, SESSION_ENDED);
     return NULL;
 }
 
 void session_leave(struct session *session)
 {
-    struct load *load = session->load;
     clockid_t clock;
-    bool is_connecting = false;
-    int64_t since_ns = 0;
-    if (session->transactions == NULL || atomic_load(&session->has_ended) ||
+    if (session->transactions == NULL || atomic_load(&session->stage) >= SESSION_ENDED ||
         pthread_getcpuclockid(session->thread, &clock) != 0) {
         return;
     }
     /* a late thread may only be waiting for a CPU, so its CPU time decides */
     const int64_t cpu_ns = mono_clock_ns(clock);
     session->script_cpu_ns = session->script_cpu_ns == 0 ? cpu_ns : session->script_cpu_ns;
-    if (cpu_ns - session->script_cpu_ns < SESSION_LATE_CPU_NS ||
-        !transactions_leave(session, &is_connecting, &since_ns)) {
+    if (cpu_ns - session->script_cpu_ns < SESSION_LATE_CPU_NS) {
         return;
     }
-    session->is_left = true;
-    close_connection(session);
-    session->sum.outcome = session->is_counted ? SESSION_DROPPED : SESSION_NOT_STARTED;
-    if (is_connecting) {
-        gate_release_slot(&load->gate);
+    const int64_t since_ns = transactions_leave(session);
+    if (since_ns == 0) {
+        return;
     }
-    if (session->is_counted) {
-        count_session(session, RECORDER_SESSIONS_DROPPED, &load->sessions_dropped);
-        recorder_set_working(load->recorder, session->place, 0);
-        session->work_end_ns = since_ns;
-        raise_to(&load->last_work_ns, since_ns);
-        gate_finish_work(&load->gate, false);
-        session_add(session, RECORDER_SESSIONS_ENDED, 1);
+    const bool was_up = atomic_load(&session->stage) == SESSION_UP;
+    disconnect(session);
+    give_slot_back(session);
+    if (was_up) {
+        end_work(session, drop(session), since_ns);
+        gate_finish_work(&session->load->gate, false);
     }
-    raise_to(&load->last_end_ns, mono_now_ns());
-    atomic_store(&session->has_ended, true);
-    gate_session_ends(&load->gate);
+    end(session, SESSION_ABANDONED);
 }

@@ -99,9 +99,22 @@ struct load {
     _Atomic int64_t last_end_ns;  /* latest moment at which a session ended */
 };
 
+/* Where a session is between the start of its thread and the join. */
+enum session_stage {
+    SESSION_ABSENT,     /* no thread was started, or the thread was joined */
+    SESSION_CONNECTING, /* runs the top level of the script, and connects for the first time */
+    SESSION_UP,         /* counts as connected, even while it reconnects */
+    SESSION_ENDED,      /* the session's thread does not use the session any more */
+    SESSION_ABANDONED,  /* the main thread has ended the session; the thread is never joined */
+};
+
 struct session {
     struct load *load;
     pthread_t thread;
+    /* of enum session_stage; the main thread sets ABSENT, CONNECTING and ABANDONED, the session's
+     * thread sets UP and ENDED */
+    atomic_int stage;
+    bool has_slot;  /* holds one of the gate's slots for connects */
     unsigned index; /* number of the session in the run; decides the session's rows, its rate and
                        the script's draws */
     struct group_place group; /* the session's group, and the session's number within the group */
@@ -113,7 +126,6 @@ struct session {
     const struct table *measured_table; /* the table whose rows `row_bytes` measures */
     double row_bytes;
     unsigned host;   /* number of the current host, if there are several */
-    bool is_counted; /* the session counts as connected */
     bool is_settled; /* a session at this place has connected */
     bool has_moved;  /* a session at this place has later tried another host, so its rows may be at
                         several hosts */
@@ -150,13 +162,31 @@ struct session {
     int64_t work_end_ns;  /* monotonic moment at which the work ended; 0 for idle sessions */
 
     atomic_bool is_leaving; /* the session must leave early; set by the main thread */
-    atomic_bool has_ended;  /* the session has ended; the session's thread sets has_ended after all
-                               other members */
-    bool is_live;           /* the thread was started and is not joined; for the main thread */
-    bool is_left;           /* the thread was abandoned and is never joined; for the main thread */
     int64_t script_cpu_ns;  /* CPU time of the thread when the session was first seen to be late; 0:
                                not late */
 };
+
+/* Main thread: returns whether the session's thread was started and is not joined. */
+static inline bool session_is_live(const struct session *session)
+{
+    return atomic_load(&session->stage) != SESSION_ABSENT;
+}
+
+/* Return the session's share of the work, and how much of it the session has begun: rows, which are
+ * sent in batches, or, with a script, transactions. */
+static inline uint64_t session_share(const struct session *session)
+{
+    return session->load->plan->script != NULL ? session->turn_quota : session->quota;
+}
+
+static inline uint64_t session_begun(const struct session *session)
+{
+    return session->load->plan->script != NULL ? session->turn : session->sum.begun;
+}
+
+/* Returns whether the session has work left. With a script a session ends when its share of
+ * transactions or its share of rows is done. */
+bool session_has_work(const struct session *session);
 
 /* Returns whether the session's work has a due time. */
 bool session_has_rate(const struct session *session);
@@ -222,6 +252,16 @@ struct row_source generated_source(struct generated_rows *rows);
 void session_note_row_bytes(struct session *session, const struct table *table,
                             const struct batch *batch);
 
+/* Notes whether a read-only server refused the work of the turn, so that the session reconnects and
+ * goes on (--on-drop reconnect). Returns is_refused. */
+bool session_note_refused(struct session *session, enum status status, const struct error *error);
+
+/* Returns how the session goes on after a call or a transaction that ended with `status` and
+ * `error`: LOST if it needs another connection. A call that was cut for --timeout needs one even if
+ * its answer arrived, unless the session has no work left. */
+enum status session_after(struct session *session, enum cause_phase phase, enum status status,
+                          const struct error *error);
+
 /* Sends the append, which shrinks as append_send says. Retries while the database is busy and has
  * accepted no row. REJECTED if the server acknowledged fewer rows than it got. A call that was cut
  * while the database was busy counts as lost, with no rows sent. *is_begun becomes false if the
@@ -251,13 +291,11 @@ enum status transactions_connected(struct session *session, struct error *error)
  * no due time. */
 enum status transactions_turn(struct session *session, int64_t intended_ns);
 
-/* Main thread, after STOP: abandons the session's thread if the thread is in the script's own code,
- * and then returns true. The transaction under way, if any, counts as failed, with the script as
- * the cause. The abandoned thread still reads some data, such as the plan's script, which the
- * caller must never free. *is_connecting: the thread is at the script's top level or in on_session,
- * and has a slot of the gate. *since_ns: the moment at which the thread entered the script's code.
- */
-bool transactions_leave(struct session *session, bool *is_connecting, int64_t *since_ns);
+/* Main thread, after STOP: abandons the session's thread if the thread is in the script's own code.
+ * The transaction under way, if any, counts as failed, with the script as the cause. The abandoned
+ * thread still reads some data, such as the plan's script, which the caller must never free.
+ * Returns the moment at which the thread entered the script's code; 0 if it is elsewhere. */
+int64_t transactions_leave(struct session *session);
 
 /* Main thread, after the join: adds the session's changes of tables to result->datasets, and frees
  * the state of the script. */

@@ -34,34 +34,36 @@ void fleet_reset_session(struct fleet *fleet, unsigned place)
     }
     session->turn_quota = session->is_idle ? 0 : plan_transaction_quota(plan, session->index);
     session->last_count = 0;
-    session->is_counted = false;
+    session->has_slot = false;
     atomic_store(&session->was_cut, false);
     atomic_store(&session->is_leaving, false);
     sum->outcome = SESSION_NOT_STARTED;
     sum->first_ack_ns = sum->last_ack_ns = session->work_end_ns = 0;
-    atomic_store(&session->has_ended, false);
+    atomic_store(&session->stage, SESSION_ABSENT);
 }
 
 bool fleet_start(struct fleet *fleet)
 {
     struct load *load = fleet->load;
     unsigned index = fleet->first_free;
-    while (fleet->sessions[index].is_live) {
+    while (session_is_live(&fleet->sessions[index])) {
         index++;
     }
     struct session *session = &fleet->sessions[index];
     fleet_reset_session(fleet, index);
     gate_begin_start(&load->gate);
+    session->has_slot = true;
+    atomic_store(&session->stage, SESSION_CONNECTING);
     const int rc = thread_start(&session->thread, load->plan->stack_bytes, session_run, session);
     if (rc != 0) {
         struct error error = {.kind = ERROR_NONE};
         gate_cancel_start(&load->gate);
+        atomic_store(&session->stage, SESSION_ABSENT);
         error_set(&error, ERROR_LIMIT, rc, NULL, "client limit: no thread for session %u: %s",
                   fleet->live + 1, strerror(rc));
         causes_add(load->causes, CAUSE_THREAD, STATUS_FATAL, &error, mono_now_ns());
         return false;
     }
-    session->is_live = true;
     fleet->first_free = index + 1;
     fleet->used = index + 1 > fleet->used ? index + 1 : fleet->used;
     fleet->live++;
@@ -78,10 +80,10 @@ void fleet_interrupt(struct fleet *fleet, bool only_leaving)
     fleet->next_interrupt_ns = now_ns + MONO_NS_PER_S;
     for (unsigned i = 0; i < fleet->used; i++) {
         struct session *session = &fleet->sessions[i];
-        if (session->is_live && (!only_leaving || atomic_load(&session->is_leaving))) {
+        if (session_is_live(session) && (!only_leaving || atomic_load(&session->is_leaving))) {
             session_interrupt(session);
         }
-        if (session->is_live && gate_is_stopped(&fleet->load->gate)) {
+        if (session_is_live(session) && gate_is_stopped(&fleet->load->gate)) {
             session_leave(session);
         }
     }
@@ -97,13 +99,13 @@ void fleet_report_shortage(struct fleet *fleet)
 
 void fleet_join(struct fleet *fleet, struct session *session, struct session_ledger *ledger)
 {
-    if (session->is_left) {
+    if (atomic_load(&session->stage) == SESSION_ABANDONED) {
         pthread_detach(session->thread);
+        fleet->result->sessions_left++;
     } else {
         pthread_join(session->thread, NULL);
     }
-    fleet->result->sessions_left += session->is_left ? 1 : 0;
-    session->is_live = false;
+    atomic_store(&session->stage, SESSION_ABSENT);
     fleet->live--;
     fleet->cut += atomic_load(&session->was_cut) ? 1 : 0;
     fleet->total.requested++;
@@ -119,7 +121,7 @@ void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger)
 {
     for (unsigned i = 0; i < fleet->used; i++) {
         struct session *session = &fleet->sessions[i];
-        if (session->is_live && atomic_load_explicit(&session->has_ended, memory_order_acquire)) {
+        if (atomic_load_explicit(&session->stage, memory_order_acquire) >= SESSION_ENDED) {
             fleet_join(fleet, session, ledger);
             fleet->first_free = i < fleet->first_free ? i : fleet->first_free;
         }

@@ -629,6 +629,7 @@ enum status transactions_begin(struct session *session, struct error *error)
                                        .dialect = load->setup->connection.dialect,
                                        .host = &runner->host};
     struct script_state *state = NULL;
+    start_script_clock(runner);
     mark_in_script(runner);
     const enum status status = script_state_create(&state, script, &place, error);
     mark_outside(runner);
@@ -1050,11 +1051,11 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
     const struct load *load = session->load;
     const struct plan *plan = load->plan;
     struct transactions *runner = session->transactions;
-    enum status status;
     runner->number = session->group.group > 0 ? session->group.group - 1
                                               : script_choose(runner->state, session->turn);
-    if (intended_ns == 0 && !wait_before(runner, &status)) {
-        return status;
+    enum status waited;
+    if (intended_ns == 0 && !wait_before(runner, &waited)) {
+        return waited;
     }
     const int64_t start_ns = mono_now_ns();
     runner->is_warm = plan->warm_up_ns > 0 && start_ns < load->gate.go_ns + plan->warm_up_ns;
@@ -1116,32 +1117,19 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
     if (runner->has_failed && end != TRY_CUT) {
         session_blame(session, runner->phase, runner->name, runner->status, &runner->error);
     }
-    session->is_refused = runner->has_failed && runner->error.kind == ERROR_READ_ONLY &&
-                          plan->drop_policy == DROP_RECONNECT && session_goes_on(runner->status);
-    if (session->is_refused) {
-        session_add(session, RECORDER_REFUSALS, 1);
-        return STATUS_LOST;
-    }
-    session->tries = end == TRY_LOST || end == TRY_IN_DOUBT ? session->tries : 0;
-    if (session->is_overdue && !runner->has_failed) {
-        session_blame(session, CAUSE_STATEMENT, NULL, STATUS_LOST, &runner->error);
-    }
-    if (session->is_overdue) {
-        return STATUS_LOST;
-    }
-    return runner->has_failed ? runner->status : STATUS_OK;
+    const enum status status = runner->has_failed ? runner->status : STATUS_OK;
+    session_note_refused(session, status, &runner->error);
+    return session_after(session, CAUSE_STATEMENT, status, &runner->error);
 }
 
-bool transactions_leave(struct session *session, bool *is_connecting, int64_t *since_ns)
+int64_t transactions_leave(struct session *session)
 {
     struct transactions *runner = session->transactions;
     struct error error = {.kind = ERROR_NONE};
     int where = IN_SCRIPT;
     if (runner == NULL || !atomic_compare_exchange_strong(&runner->where, &where, ABANDONED)) {
-        return false;
+        return 0;
     }
-    *is_connecting = runner->part == PART_NONE;
-    *since_ns = runner->since_ns;
     error_set(&error, ERROR_USAGE, 0, NULL,
               "%s: this code was still running after the run had ended: is there an endless loop?",
               runner->state == NULL ? runner->script->name : script_place_of(runner->state));
@@ -1150,7 +1138,7 @@ bool transactions_leave(struct session *session, bool *is_connecting, int64_t *s
         append_lose(session->load->plan->adapter, session->conn, runner->append);
         account_rows(runner, runner->append_dataset, runner->append, STATUS_LOST, mono_now_ns());
     }
-    if (!*is_connecting && runner->part != PART_PAUSE) {
+    if (runner->part == PART_AUTOCOMMIT || runner->part == PART_TRANSACTION) {
         runner->all_think_ns += runner->think_ns;
         const enum try_end end = runner->is_in_doubt ? TRY_IN_DOUBT : TRY_WRONG;
         account_changes(runner, end);
@@ -1159,5 +1147,5 @@ bool transactions_leave(struct session *session, bool *is_connecting, int64_t *s
     }
     runner->has_failed = false;
     stop_for(runner, &error);
-    return true;
+    return runner->since_ns;
 }

@@ -7,6 +7,12 @@ import time
 
 import harness
 
+PUT = """
+local log = dataset("log", 0, {{"a", "int32"}})
+local put = statement("put", "INSERT INTO log VALUES (?)", {"int32"}, {adds_to = log})
+transaction("one_row", function() put:run(1) end)
+"""
+
 
 class Faults:
     """Subclasses name the server, a way to query it, and a statement that finds duplicate rows."""
@@ -81,16 +87,37 @@ class Faults:
             self.assertRegex(run.json["outcome"]["verdict_reason"], r"were lost and re-established")
         self.assertRegex(ended.out, r"(?m)^Lost +\d+ connections, \d+ reconnected")
 
-    def test_a_server_that_is_read_only_for_a_time(self):
-        server = self.SERVER(self)
-        process, out = self.begin(server, "--on-drop", "reconnect:1000", "--verify", "rows",
-                                  rows=harness.fewer(64_000))
+    def make_read_only(self, server, process, out):
+        """Makes the server read-only until it has refused something."""
         for is_on in (True, False):
             for statement in self.read_only(is_on):
                 self.ask(server.superuser_url, statement)
             if is_on:
                 self.wait_for_interval(process, out, lambda row: int(row["refusals"]) > 0,
                                        "a refusal")
+
+    def test_a_script_at_a_server_that_is_read_only_for_a_time(self):
+        server, out, script = self.SERVER(self), self.out(), self.folder / "put.lua"
+        script.write_text(PUT, encoding="utf-8")
+        process = self.start(20, server.url, "--workload", script, "--duration", "60s", "--rate",
+                             400 // harness.SLOW, "--on-drop", "reconnect:1000", "--out", out)
+        self.wait_for_interval(process, out, lambda row: int(row["transactions"]) > 0, "work")
+        self.make_read_only(server, process, out)
+        self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) == 20
+                               and int(row["transactions"]) > 0, "all sessions at work again")
+        process.send_signal(signal.SIGINT)
+        ended = self.end(process, 130)
+        run = self.check_run(out, 130)
+        self.assertEqual(run.sessions["dropped"], 0, ended)
+        self.assertEqual({cause["kind"] for cause in run.causes}, {"read_only"}, run.causes)
+        self.assertEqual(int(self.ask(server.url, "select count(*) from log")),
+                         run.json["transactions"]["committed"])
+
+    def test_a_server_that_is_read_only_for_a_time(self):
+        server = self.SERVER(self)
+        process, out = self.begin(server, "--on-drop", "reconnect:1000", "--verify", "rows",
+                                  rows=harness.fewer(64_000))
+        self.make_read_only(server, process, out)
         ended = self.end(process, 0)
         run = self.check_run(out, ended.code)
         self.assertEqual(run.sessions["finished"], 20, ended)

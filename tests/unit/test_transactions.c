@@ -35,6 +35,7 @@ struct conditions {
     uint64_t counted;     /* rows that a count returns */
     uint64_t before;      /* rows before the run */
     uint64_t quota;       /* rows to append; 0: no limit */
+    bool is_last;         /* the session's share ends with the last turn */
     uint64_t short_by;    /* rows that a successful append does not acknowledge */
     bool is_warm;         /* the warm-up does not end */
     bool discards;        /* ADAPTER_DISCARDS */
@@ -398,6 +399,7 @@ static void run_case(const struct transactions_case *now, struct buffer *text)
     session->epoch = &load->first_epoch;
     session->conn = &database;
     session->quota = with->quota == 0 ? UINT64_MAX : with->quota;
+    session->turn_quota = with->is_last ? now->turns : UINT64_MAX;
     session->logged = transaction_log_choose(load->log, 0);
     session->tries = 5;
     session->is_overdue = with->is_overdue;
@@ -850,6 +852,14 @@ static const struct transactions_case cases[] = {
      "begin; insert 3; rollback; | 2, turn 1, batches 1, refused, tries kept | add: sent 1, "
      "refused 1, t: begun 1, failed 1, tries 1, | refusals 1, refused 1, others 2, | times: begin "
      "1, rollback 1, | log: 0 t failed 1 timed, | statement add x1 1: refused insert 3;"},
+    {"a server that is read-only for a time, with a connection that is unusable then",
+     "T(function() add:run() end)",
+     1,
+     {.reconnects = true},
+     {{2, STATUS_FATAL, ERROR_READ_ONLY, 0}},
+     "begin; insert 3; | 2, turn 1, batches 1, refused, tries kept | add: sent 1, refused 1, t: "
+     "begun 1, failed 1, tries 1, | refusals 1, refused 1, others 1, | times: begin 1, | log: 0 t "
+     "failed 1 timed, | statement add x1 3: refused insert 3;"},
     {"a read-only server that is lost",
      "T(function() add:run() end)",
      1,
@@ -880,6 +890,15 @@ static const struct transactions_case cases[] = {
      {.is_overdue = true},
      {{0}},
      "begin; insert 3; commit; | 2, turn 1, batches 1, progress | add: sent 1, answered 1, rows 3, "
+     "t: begun 1, committed 1, tries 1, | writes 1, others 2, | times: transaction 1, try 1, begin "
+     "1, commit 1, add 1, t 1, | log: 0 t committed 1 timed, | statement - x1 2: append cut the "
+     "connection: no answer in 0 ns (--timeout); | a +3 -0 in doubt +0 -0"},
+    {"the last call, cut and answered: no connection is needed",
+     "T(function() add:run() end)",
+     1,
+     {.is_overdue = true, .is_last = true},
+     {{0}},
+     "begin; insert 3; commit; | 0, turn 1, batches 1, progress | add: sent 1, answered 1, rows 3, "
      "t: begun 1, committed 1, tries 1, | writes 1, others 2, | times: transaction 1, try 1, begin "
      "1, commit 1, add 1, t 1, | log: 0 t committed 1 timed, | statement - x1 2: append cut the "
      "connection: no answer in 0 ns (--timeout); | a +3 -0 in doubt +0 -0"},
