@@ -45,8 +45,8 @@ enum adapter_flag {
 
 struct adapter_library; /* a client library loaded at run time; each adapter defines its own */
 
-/* Facts that the operations describe and server_limits learn about a server. Until one of them has
- * been called, a connection uses target.facts. */
+/* Facts about a server, which the operations `describe` and `server_limits` find out. Until one of
+ * the two has been called, a connection uses target.facts. */
 struct server_facts {
     uint64_t statement_bytes_max; /* longest statement that the server accepts; 0 = unknown */
     bool has_no_bulk_path; /* the server does not support the adapter's fastest way to append */
@@ -248,9 +248,9 @@ struct table_mark_statements {
                           server numbers its tables, the table's number; so a copy of the table with
                           the same text has another place */
     /* queries that return objects that depend on the table, "orders refers to it". The second cell
-     * is the object's name if the object is a table that says that append created it, so that
-     * append reads that table's mark; else the second cell is NULL or missing. Objects that append
-     * certainly created may be left out. Every query is run; NULL-terminated */
+     * is the object's name if the object is a table whose text contains TABLE_MARK_PREFIX: append
+     * then reads that table's mark. Otherwise the second cell is NULL or missing. Objects that
+     * append certainly created may be left out. Every query is run; NULL-terminated */
     const char *const *others;
     const char *write;       /* statement that replaces the text */
     const char *write_parts; /* statement that writes the text to the partitions of a table that

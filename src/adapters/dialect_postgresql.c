@@ -375,7 +375,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
 {
     struct answer answer = {.take = take_limit, .context = limits};
     limits->tasks_per_session = 1;
-    limits->files_per_session = 0; /* the listening process hands each descriptor over */
+    /* each session has a process of its own, so the listening process keeps no descriptor of it */
+    limits->files_per_session = 0;
     return ask_rows(asker->adapter, asker->conn, limits_sql, NULL, &answer, error);
 }
 

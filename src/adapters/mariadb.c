@@ -76,7 +76,7 @@ struct adapter_conn {
     const struct table *statement_table; /* table of the bulk statement; NULL if the bulk statement
                                             is not prepared */
     const struct server_facts *facts;    /* the target's facts, or `learned`; may be NULL */
-    struct server_facts *learned;        /* facts that describe learned; owned; may be NULL */
+    struct server_facts *learned;        /* facts from a call of `describe`; owned; may be NULL */
     unsigned kept_statements; /* number of script statements that a session keeps prepared */
     bool sends_text;          /* script statements are sent as text: see choose_method */
     bool has_begun;           /* begin has begun a transaction */

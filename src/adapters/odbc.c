@@ -107,7 +107,7 @@ struct adapter_conn {
     const char *schema;               /* the target's schema, or NULL; borrowed */
     const struct table *append_table; /* table of the open append */
     const struct server_facts *facts; /* the target's facts, or `learned`; may be NULL */
-    struct server_facts *learned;     /* facts that describe learned; owned; may be NULL */
+    struct server_facts *learned;     /* facts from a call of `describe`; owned; may be NULL */
     bool has_rows;                    /* rows were handed to the open append */
     uint64_t inserted_rows;           /* number of rows inserted in the open append */
     struct insert inserts[PREPARED_MAX];

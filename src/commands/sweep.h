@@ -53,10 +53,10 @@ struct sweep {
     struct plan given;          /* the options; if the sweep resumes, the options of its start */
     struct plan plan;           /* plan of the first run; owned */
     struct facts facts;         /* facts of `plan` */
-    /* The argument that the user has to give again if only sweep.json names parts of the target
-     * ("TARGET again"); else NULL. */
+    /* The arguments that the user has to give again to confirm the target ("TARGET again"), if this
+     * call leaves out parts of the target, so that they come from sweep.json; else NULL. */
     const char *place;
-    /* options to save, as "--batch=50", without the options of this call; owned */
+    /* options to save, as "--batch=50", without options of the scope OPTION_OF_CALL; owned */
     json_t *words;
     char target[512];               /* the target as given, without its password; "" if not given */
     bool has_secret;                /* the target was given with a password */

@@ -43,7 +43,9 @@ enum figure_unit {
     FIGURE_UNIT_MOMENT, /* a time in seconds with six decimals */
     FIGURE_UNIT_ROWS_PER_S,
     FIGURE_UNIT_MIB_PER_S,
-    FIGURE_UNIT_PER_S, /* number per second; follows the two units that also end keys in "_per_s" */
+    /* number per second; comes after the two units whose keys end in a longer text with "_per_s",
+     * because the first fitting end counts */
+    FIGURE_UNIT_PER_S,
     FIGURE_UNIT_MS,
     FIGURE_UNIT_US_PER_ROW,
     FIGURE_UNIT_S,

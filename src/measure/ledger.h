@@ -115,11 +115,11 @@ struct verification {
     uint64_t rows_before;
     uint64_t rows_after;
     /* Acknowledged rows that are missing even if every row in the table belongs to this run. With a
-     * script: rows that are missing even if the statements in doubt took all of their rows and
-     * added none. */
+     * script: rows that are missing even if the statements in doubt removed all of their rows and
+     * added no rows. */
     uint64_t lost;
     /* Rows that this run cannot have written. With a script: rows that it cannot have written even
-     * if the statements in doubt added all of their rows and took none. */
+     * if the statements in doubt added all of their rows and removed no rows. */
     uint64_t surplus;
     char reason[240]; /* reason why the state is VERIFICATION_FAILED */
 
@@ -130,7 +130,8 @@ struct verification {
     bool is_shrunk; /* the table has fewer rows than before, because another client deleted rows */
 
     /* With a script, rows_before + added - taken = rows_after, except for rows in doubt. */
-    uint64_t added, taken; /* numbers of rows of committed statements, warm-up included */
+    /* numbers of rows that committed statements added and removed, warm-up included */
+    uint64_t added, taken;
     /* numbers of rows of statements in doubt, which may have been committed */
     uint64_t added_in_doubt, taken_in_doubt;
 };

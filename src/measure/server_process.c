@@ -449,8 +449,9 @@ struct memory_reader {
     uint64_t private_huge_bytes; /* the sum of the processes' private hugetlbfs memory */
     uint64_t shared_huge_bytes;  /* the largest shared hugetlbfs memory of one process */
     uint64_t most_huge_bytes;    /* the largest hugetlbfs total of one process */
-    /* The reading that read the PSS of the smallest share of processes: of fewest_refreshed
-     * processes out of fewest_of. Both are 0 if every reading read the PSS of all processes. */
+    /* In the reading with the smallest share of processes whose PSS was read: the number of these
+     * processes, and the number of all processes. Both are 0 if every reading read the PSS of all
+     * processes. */
     size_t fewest_refreshed;
     size_t fewest_of;
 };

@@ -185,7 +185,8 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error)
     return check_given(plan, error);
 }
 
-/* Refuses stages without effect, and options that contradict the stages. Completes the rate. */
+/* Refuses stages without effect, and options that contradict the stages. Stores the rate of --rate
+ * as the first value of plan->rate. */
 static enum exit_code resolve_stages(struct plan *plan, struct error *error)
 {
     const struct ramp *stages = plan_stages(plan);

@@ -12,7 +12,7 @@ enum {
     TIME_FROM_S = 2, /* shortest run with charts over time: a shorter run has one interval, and a
                         chart would be one level */
     PACE_LEVELS = 100,
-    LOG_FROM_RATIO = 50, /* ratio of the highest to the lowest value from which on a linear axis
+    LOG_FROM_RATIO = 50, /* smallest ratio of the highest to the lowest value at which a linear axis
                             would hide the low values */
     LARGE_MIB = 10240,
 };
@@ -527,8 +527,8 @@ static void add_transactions(struct chart *chart, const struct report_run *run,
     if (count > CHART_SERIES_MAX) {
         char more[32] = "";
         snprintf(more, sizeof more, " and %zu more", unnamed);
-        add_note(chart, "The %d with the most committed. Not drawn: %s%s.", CHART_SERIES_MAX, left,
-                 unnamed > 0 ? more : "");
+        add_note(chart, "The %d transactions with the most commits. Not drawn: %s%s.",
+                 CHART_SERIES_MAX, left, unnamed > 0 ? more : "");
     }
 }
 
@@ -1079,7 +1079,7 @@ static void add_overview_chart(struct report *report, const struct kind *kind)
     }
     note_first(&chart, count, CHART_SERIES_MAX, "runs");
     if (count < report->run_count) {
-        add_note(&chart, "The first run of each repeat.");
+        add_note(&chart, "Only the first of several repeats is drawn.");
     }
     if (count <= CHART_SERIES_MAX && chart.series_count < count) {
         add_note(&chart, "Runs shorter than %d s and runs without this figure are left out.",

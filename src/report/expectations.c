@@ -243,7 +243,8 @@ static enum status find_in_run(struct expectation *new, const struct operation_l
         error_clear(error);
         why = "the run has too many percentiles already: name fewer in --percentiles and --expect";
     } else if (strcmp(new->choice.names[0], "exit_code") == 0) {
-        why = "the exit code depends on the bounds, so a bound cannot test it: test verdict";
+        why = "the exit code depends on the bounds, so a bound cannot test it: test "
+              "the verdict, for example verdict==VALID";
     } else if (!has_script && needs_script(new->choice.names[new->choice.count - 1])) {
         why = "only a script has transactions: give --workload NAME";
     }

@@ -32,8 +32,8 @@
  * on_session and in a function that makes a value of a row. */
 #define ALONE_NS (10 * MONO_NS_PER_S)
 
-/* Time that a function may continue after the run has ended. After that time its next call of the
- * host ends it. */
+/* Time that a function may continue after the run has ended. After that time it ends when it
+ * next calls one of append's functions. */
 #define ENDING_NS MONO_NS_PER_S
 
 /* The error of a function that runs longer than ALONE_NS. */

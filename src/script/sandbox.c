@@ -15,8 +15,9 @@ enum {
     GC_PAUSE = 110, /* Lua's pause, in percent: early collection makes a state a third smaller */
 };
 
-/* CPU time that a function may use after the end of the run without a call to the host. A function
- * that has used more, ENDING_NS after the end of the run, is considered endless. */
+/* CPU time that a function may use after the end of the run without calling one of append's
+ * functions. A function that has used more, ENDING_NS after the end of the run, is considered
+ * endless. */
 #define ENDING_CPU_NS (10 * MONO_NS_PER_MS)
 
 /* Bytes that C functions process between two calls to check_time; they take some milliseconds. */

@@ -400,7 +400,7 @@ class Report(harness.Case):
         text, page = self.check_page(self.folder / "two" / "report.html")
         self.assertEqual(self.legends(text)["Append latency by percentile"],
                          ["batch=1 (1)", "batch=5 (1)"])
-        self.assertIn("The first run of each repeat.", page.text)
+        self.assertIn("Only the first of several repeats is drawn.", page.text)
         self.assertIn('<a href="#run4">batch=5 (2)</a>', text)
 
     def test_repeats(self):

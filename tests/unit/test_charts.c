@@ -131,7 +131,7 @@ static void write_operations(struct buffer *text, int intervals, int count)
     }
 }
 
-/* The chart has the transactions with the most committed, and its note names the others. */
+/* The chart has the transactions with the most commits, and its note names the others. */
 TEST(test_transactions)
 {
     static const char intervals[] = "start_s,end_s,errors,retries,checks_failed\n0,1,0,7,0\n";
@@ -146,7 +146,8 @@ TEST(test_transactions)
     assert_int_equal(chart->series[0].count, 2);
     assert_true(chart->series[0].points[0].y == 91 && chart->series[0].points[1].y == 92);
     assert_true(chart->series[0].points[1].from == 1 && chart->series[0].points[1].to == 2);
-    assert_string_equal(chart->note, "The 8 with the most committed. Not drawn: t1, t0.");
+    assert_string_equal(chart->note,
+                        "The 8 transactions with the most commits. Not drawn: t1, t0.");
     assert_true(find(&report, "retries")->series[0].points[0].y == 7);
     assert_null(find(&report, "errors"));
     assert_null(find(&report, "checks-failed"));
