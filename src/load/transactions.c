@@ -35,9 +35,9 @@ enum {
 struct table_account {
     uint64_t added, taken; /* numbers of committed rows */
     uint64_t added_in_doubt, taken_in_doubt;
-    uint64_t try_added, try_taken;   /* numbers of rows added and taken in the open transaction */
-    uint64_t most_added, most_taken; /* most rows that one statement added or took: bounds the rows
-                                        of a statement in doubt */
+    uint64_t try_added, try_taken;   /* numbers of rows added and removed in the open transaction */
+    uint64_t most_added, most_taken; /* most rows that one statement added or removed: bounds the
+                                        rows of a statement in doubt */
     uint64_t appended; /* number of rows that were begun, and so the number of the next row */
     uint64_t last_count;
     struct script_rows *rows; /* rows for :append; NULL before the first use */
@@ -229,8 +229,8 @@ static void note_rows(const struct transactions *runner, int dataset, uint64_t r
 }
 
 /* Notes a write outside of BEGIN and COMMIT that got no answer. The number of rows that the write
- * matched is unknown. The highest number of rows that an earlier statement added or took, but at
- * least 1, counts as in doubt. */
+ * matched is unknown. The highest number of rows that an earlier statement added or removed, but
+ * at least 1, counts as in doubt. */
 static void note_doubt(struct transactions *runner, const struct script_statement *statement)
 {
     runner->is_in_doubt = true;
