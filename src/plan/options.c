@@ -719,7 +719,7 @@ const struct option_entry option_table[] = {
      .page = "databases/README.md#what-append-removes"},
     {CLEANUP, "drop", "NAME,...", "also drop these tables, whoever made them", TEXT(recreate_names),
      .page = "databases/README.md#what-append-removes"},
-    {LOAD | PREPARE, "method", "NAME", "append method, listed under TARGET", TEXT(target.method),
+    {LOAD | PREPARE, "method", "NAME", "append method of the adapter", TEXT(target.method),
      .default_text = "first supported", .key = "target.method",
      .details = "The default is the first method that the server supports.",
      .page = "databases/README.md#how-each-adapter-appends"},
