@@ -272,7 +272,8 @@ struct partition_statements {
                         the parts are written in place of $9 */
     const char *least, *most;   /* bounds of the first and last part: written in place of $6 of the
                                    first part and $7 of the last part */
-    const char *count;          /* query for the number of parts of the table ? */
+    const char *count;          /* query for the number of parts of the table whose name is
+                                   the parameter */
     bool excludes_foreign_keys; /* a table that is divided has no foreign keys, and no foreign key
                                    refers to it */
 };

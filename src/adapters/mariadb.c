@@ -719,13 +719,14 @@ static enum status choose_method(struct adapter_conn *conn, struct error *error)
         (capabilities & (unsigned long)(MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32)) == 0) {
         why_not = "the server has no bulk statements";
     } else if (conn->sends_text) {
-        why_not = "append was built for another series of MariaDB Connector/C";
+        why_not = "this MariaDB Connector/C is not of the series that append was built for";
     }
     if (conn->uses_insert || why_not == NULL) {
         return STATUS_OK;
     }
     if (conn->is_method_given) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "%s (%.60s): use --method insert", why_not,
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "%s (server version %.60s): use --method insert", why_not,
                   mysql_get_server_info(mysql));
         return STATUS_FATAL;
     }
@@ -1687,7 +1688,7 @@ static enum status read_rows(struct adapter_conn *conn, const struct adapter_pre
         texts = (char *)(cells + count);
     }
     while ((status = read_packet(conn, &packet, error)) == STATUS_OK && !is_end(&packet)) {
-        /* counts the rows that were handed over, or all rows without `take` */
+        /* counts the rows that `take` received or, if `take` is NULL, all rows */
         answer->rows += is_wanted || answer->take == NULL;
         if (is_wanted && !get_cells(packet, prepared, cells, texts)) {
             status = malformed_answer(conn, error);

@@ -1198,8 +1198,8 @@ static enum status odbc_prepare(struct adapter_conn *conn, const struct statemen
     return status;
 }
 
-/* Implements adapter.drop. Leaves the statement to odbc_close, in which no driver call waits: at
- * this moment some drivers would wait until the server has deallocated the statement. */
+/* Implements adapter.drop. Leaves freeing the statement to odbc_close, in which no driver call
+ * waits. Here some drivers would wait until the server has deallocated the statement. */
 static void odbc_drop(struct adapter_conn *conn, struct adapter_prepared *prepared)
 {
     prepared->next = conn->dropped;

@@ -424,9 +424,11 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
             one = take_lines(conn, to, result, error);
             break;
         case PGRES_COPY_IN:
-            PQputCopyEnd(conn->connection,
-                         reading != NULL ? "append has no rows to send: write INSERT, or a query"
-                                         : "append has no rows to send: write INSERT");
+            PQputCopyEnd(
+                conn->connection,
+                reading != NULL
+                    ? "append cannot send rows for COPY FROM STDIN: write INSERT, or a query"
+                    : "append cannot send rows for COPY FROM STDIN: write INSERT");
             break;
         case PGRES_FATAL_ERROR:
         case PGRES_BAD_RESPONSE:

@@ -44,8 +44,8 @@ int64_t ramp_duration_ns(const struct ramp *ramp, size_t count);
 /* Returns the value at a moment; at a jump, the value after the jump. */
 double ramp_value(const struct ramp *ramp, int64_t at_ns);
 
-/* Returns the first moment from from_ns on at which the value is above `level`: that moment itself,
- * or any later moment. INT64_MAX: the value is never above `level` again. */
+/* Returns the first moment, from_ns or later, at which the value is above `level`. INT64_MAX: from
+ * from_ns on, the value is never above `level`. */
 int64_t ramp_above_ns(const struct ramp *ramp, double level, int64_t from_ns);
 
 /* For a value that is a rate per second: ramp_sum returns the work that is due by a moment, and

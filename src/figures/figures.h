@@ -513,10 +513,9 @@ enum operation_when {
 enum operation_kind {
     OPERATION_IS_CALL, /* an operation of OPERATION_TABLE */
     OPERATION_IS_TRANSACTION,
-    OPERATION_IS_READ, /* a scripted statement whose first word reads; IS_WRITE and IS_OTHER are the
-                          other statements */
-    OPERATION_IS_WRITE,
-    OPERATION_IS_OTHER,
+    OPERATION_IS_READ,  /* a statement of the script that begins with "select", "show", … */
+    OPERATION_IS_WRITE, /* a statement of the script that begins with "insert", "update", … */
+    OPERATION_IS_OTHER, /* any other statement of the script */
 };
 
 struct operation {

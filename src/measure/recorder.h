@@ -35,8 +35,8 @@ struct histogram {
     uint64_t counts[HISTOGRAM_BUCKETS];
     uint64_t overflow; /* number of values of HISTOGRAM_LIMIT_NS and more */
     uint64_t total;    /* number of all values, including `overflow` */
-    uint64_t sum_ns;   /* sum of the values; stops at UINT64_MAX, 584 years: waits of many unsent
-                          batches add up */
+    uint64_t sum_ns;   /* sum of the values, but at most UINT64_MAX (584 years): the waits of many
+                          unsent batches could add up to more */
     int64_t max_ns;    /* the exact maximum; 0 when the histogram is empty */
 };
 

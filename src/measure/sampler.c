@@ -79,12 +79,12 @@ struct sampler {
     int64_t next_sample_ns;   /* moment at which the next sample is due */
     struct intervals stages;  /* the stages of the run; unused without stages */
     int64_t go_ns; /* moment at which the gate opens; guarded by `lock` until the measuring thread
-                      has the event */
+                      has received SAMPLER_WORK_BEGUN */
     struct stage_gauges {
         unsigned stage;
         uint64_t sessions_alive, sessions_working;
     } gauges;               /* gauges of the latest second that ended while sessions worked */
-    bool have_stages_ended; /* the last stage was taken */
+    bool have_stages_ended; /* the work has ended, and with it the last stage */
     unsigned stage;         /* number of the current stage, from 1; 0: no stage has begun */
     /* moment at which the current stage ends; INT64_MAX: it ends with the run */
     int64_t stage_end_ns;

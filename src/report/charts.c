@@ -667,7 +667,7 @@ static void add_layers(struct chart *chart, const struct report_run *run)
     }
 }
 
-/* The sessions in calls by what they waited for, in one or more intervals. */
+/* How many sessions were in calls, by what they waited for, during one or more intervals. */
 struct waiting {
     double from, to, seconds;
     size_t intervals;

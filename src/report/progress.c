@@ -16,7 +16,7 @@ enum {
     LINE_BYTES = 1024,
     POINTS_OF_TREND = 3,   /* fewest points that show a trend */
     LONG_S = 60,           /* a run that takes longer gets a hint about the cost of its reads */
-    ROWS_TO_TIME = 100000, /* fewest rows of a count that is long enough to time a row */
+    ROWS_TO_TIME = 100000, /* fewest rows from whose count the time per row is estimated */
 };
 
 /* Rows that one CPU counts in about a minute. */

@@ -115,7 +115,8 @@ static void label_runs(struct report *report)
     }
 }
 
-/* Makes labels and charts of the runs that were read with `status`. Returns the status. */
+/* Makes labels and charts of the runs if `status`, the result of reading the runs, is OK. Frees the
+ * report after any failure. Returns the status. */
 static enum status complete(struct report *report, enum status status, bool with_runs,
                             struct error *error)
 {

@@ -316,8 +316,8 @@ void report_add_escaped(struct buffer *html, const char *text);
  * Texts from outside become valid XML 1.0: markup is escaped; bytes that are not UTF-8 and
  * characters that XML does not allow become U+FFFD.
  */
-/* A suite: what it is about, its test cases so far, and their totals. Zero it and set the first
- * members; then add the cases. */
+/* A suite: what it is about, its test cases so far, and their totals. Zero it and set the members
+ * before `cases`; then add the cases with junit_add_case. */
 struct junit_suite {
     char name[128];
     const char *target, *folder; /* target and folder of the runs; borrowed */

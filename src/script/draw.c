@@ -20,7 +20,8 @@ enum {
 
 #define YCSB_ITEMS UINT64_C(10000000000)
 #define LN_20 2.995732273553991 /* -ln(0.05) */
-/* the share of n in YCSB's exponential distribution (exponential.frac) */
+/* the part of the n keys that gets 95 % of the draws in YCSB's exponential distribution
+ * (exponential.frac) */
 #define YCSB_RANGE_SHARE 0.8571428571
 #define BELOW_RANGE 0.03034811154484251 /* exp(-LN_20 / YCSB_RANGE_SHARE) */
 

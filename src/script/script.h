@@ -65,7 +65,7 @@ struct script_param {
 struct script_column {
     const struct draw *value; /* generator of the values; NULL if the load leaves the column out */
     unsigned key; /* place of the column in the primary key, from 1; 0: not part of the key */
-    /* the database numbers the column in rows of statements that leave it out */
+    /* key = "auto": if a statement leaves the column out, the database fills it with a number */
     bool is_numbered;
 };
 

@@ -81,8 +81,8 @@ const char *value_whole_hint(const struct column *column, const struct draw_valu
                : "";
 }
 
-/* A drawn text is pushed before the function of derive is called, because this function may itself
- * draw and then overwrites state->room. */
+/* Draws a value and pushes it. A text is pushed before derive's function is called: this function
+ * may draw a value itself, which overwrites state->room. */
 void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_stream *stream)
 {
     struct script_state *state = state_of(lua);
