@@ -26,8 +26,8 @@ struct append {
     struct row_source source;
     uint64_t first_row; /* number of the first row among the session's rows */
     uint64_t rows;
-    uint64_t handed;   /* rows that the adapter got in the latest try; after a loss, only the rows
-                          that were sent */
+    uint64_t handed;   /* rows that the adapter got in the latest try; if the connection was lost,
+                          only the rows that were sent */
     uint64_t accepted; /* number of rows that the server acknowledged */
     uint64_t in_doubt; /* number of rows in doubt; part of `handed` */
     uint32_t tries;

@@ -11,7 +11,8 @@
 #include "measure/procfs.h"
 #include "plan/facts.h"
 
-/* Work that is due later, some 70 years after the gate opened, counts as due then. */
+/* The latest due time, 73 years after the gate opened. Work that is due after it counts as due at
+ * this time. */
 #define LATEST_NS ((double)(INT64_MAX / 4))
 
 enum {

@@ -262,11 +262,11 @@ bool session_note_refused(struct session *session, enum status status, const str
 enum status session_after(struct session *session, enum cause_phase phase, enum status status,
                           const struct error *error);
 
-/* Sends the append, which shrinks as append_send says. Retries while the database is busy and has
- * accepted no row. REJECTED if the server acknowledged fewer rows than it got. A call that was cut
- * while the database was busy counts as lost, with no rows sent. *is_begun becomes false if the
- * session had to stop or leave while the database was busy: then the database kept no row, and the
- * append counts as not begun. */
+/* Sends the append. After a lost connection or a partial refusal the append has fewer rows: see
+ * append_send. Retries while the database is busy and has accepted no row. REJECTED if the server
+ * acknowledged fewer rows than it got. A call that was cut while the database was busy counts as
+ * lost, with no rows sent. *is_begun becomes false if the session had to stop or leave while the
+ * database was busy: then the database kept no row, and the append counts as not begun. */
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
                          struct error *error);
 

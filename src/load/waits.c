@@ -143,8 +143,10 @@ static bool is_running(const struct wait_watch *watch, int64_t thread)
     return end != NULL && strncmp(end, ") R", 3) == 0;
 }
 
-/* Replaces the stage of a session's work by the wait of its thread. A session whose wait the kernel
- * does not show keeps only its stage. */
+/* Finds out what a session waits for of which the server reports only a stage (`has_stages` in
+ * append/adapter.h). Empties seen->type if the session's thread uses a CPU or waits for one. Else
+ * seen->event becomes the kernel's name for the wait, or "" if the kernel does not show the wait.
+ * */
 static void look_at(const struct wait_watch *watch, size_t i)
 {
     struct wait_seen *seen = &watch->seen[i];
