@@ -771,7 +771,8 @@ const struct option_entry option_table[] = {
      .page = "options.md#stages"},
     {RUN, "duration", "T", "end the run after T, with or without RECORDS",
      TIME(duration_ns, 0, 30 * DAY_NS), SHOWN("duration_s", "Duration, s"), .letter = 'T',
-     .details = "With RECORDS the run ends when all rows are in, but after T at the latest."},
+     .details = "With RECORDS the run ends when each session has sent its share, but after T at "
+                "the latest."},
     {MEASURE | PREPARE, "stack-size", "BYTES", "stack of a session's thread",
      BYTES(stack_bytes, 1 << 30), .default_text = "set by the adapter", .key = "stack_bytes"},
 
