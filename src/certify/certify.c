@@ -160,7 +160,7 @@ static enum status wait_until_up(struct course *course, struct error *error)
         if (status == STATUS_OK) {
             return status;
         }
-        if (subject_check(course->subject, error) != STATUS_OK) {
+        if (subject_order(course->subject, SERVER_CHECK, error) != STATUS_OK) {
             error_prefix(error, "the server did not start");
             return STATUS_FATAL;
         }
@@ -207,7 +207,7 @@ static enum status prepare_tables(struct course *course, struct adapter_conn *co
 {
     struct reply *reply = course->reply;
     const struct adapter *adapter = course->plan->adapter;
-    const char *first = subject_first_sql(course->subject);
+    const char *first = course->subject->first_sql;
     struct server_limits limits = {.version = ""};
     if (first != NULL) { /* the SQL is optional: a failure is ignored */
         adapter->execute(conn, first, &(struct error){.kind = ERROR_NONE});
@@ -271,7 +271,7 @@ static void load(struct course *course, int64_t time_ns)
     int64_t until_ns = mono_now_ns() + CONNECT_NS;
     while (go_on(course) && account->latest_ack_ns == 0 && mono_now_ns() < until_ns &&
            account->failed == 0 && course->writers.pid > 0) {
-        subject_check(course->subject, &(struct error){.kind = ERROR_NONE});
+        subject_order(course->subject, SERVER_CHECK, &(struct error){.kind = ERROR_NONE});
         mono_sleep(TICK_NS);
     }
     if (account->failed > 0) {
@@ -289,7 +289,7 @@ static void load(struct course *course, int64_t time_ns)
     until_ns = mono_now_ns() + time_ns;
     while (go_on(course) && mono_now_ns() < until_ns) {
         struct error ended = {.kind = ERROR_NONE};
-        if (subject_check(course->subject, &ended) != STATUS_OK) {
+        if (subject_order(course->subject, SERVER_CHECK, &ended) != STATUS_OK) {
             course->error = ended;
             error_prefix(&course->error, "the server ended before it was broken");
         }
@@ -336,7 +336,7 @@ static void recover(struct course *course, struct fault_result *result, int64_t 
 {
     struct error error = {.kind = ERROR_NONE};
     const int64_t start_ns = mono_now_ns();
-    if (subject_start(course->subject, &error) != STATUS_OK) {
+    if (subject_order(course->subject, SERVER_START, &error) != STATUS_OK) {
         course->error = error;
         return;
     }
@@ -413,15 +413,6 @@ static void show(const struct course *course, const struct fault_result *result)
                  result->recover_ns < 0 ? "" : ", up again");
 }
 
-/* Checks that the power of the user's server may be cut, if that is planned. */
-static enum status adopt_disk(struct course *course)
-{
-    const bool has_power = course->subject->faults.counts[FAULT_POWER] > 0;
-    return has_power && course->subject->recipe == NULL
-               ? subject_adopt_disk(course->subject, course->reply->data_folder, &course->error)
-               : STATUS_OK;
-}
-
 /* Carries out one fault, from the start of its writers to the end of reading back. */
 static void strike(struct course *course, struct fault_result *result)
 {
@@ -436,13 +427,13 @@ static void strike(struct course *course, struct fault_result *result)
     }
     load(course, fault->after_ns);
     if (go_on(course) && fault->kind == FAULT_POWER) {
-        adopt_disk(course); /* checks again, because another program may use the disk by now */
+        /* checks again, because another program may use the disk by now */
+        subject_adopt_disk(course->subject, course->reply->data_folder, &course->error);
     }
     if (go_on(course)) {
         aim(course, fault);
         const int64_t ack_ns = account->latest_ack_ns;
-        const enum status status =
-            subject_break(course->subject, fault, &course->writers, &at_ns, &course->error);
+        const enum status status = subject_break(course->subject, fault, &at_ns, &course->error);
         result->after_ack_ns = ack_ns > 0 && ack_ns <= at_ns ? at_ns - ack_ns : -1;
         result->at_ns = at_ns - course->certificate->start_mono_ns;
         if (status == STATUS_OK && fault->kind == FAULT_RESTART) {
@@ -490,22 +481,20 @@ static bool run_series(struct course *course, const struct fault *faults,
     }
     course->account->has_transactions = plan->adapter->begin != NULL;
     course->writers = (struct writers){.plan = plan, .account = course->account};
-    course->subject->writers = &course->writers;
     memset(course->known, 0, sizeof course->known);
-    if (subject_begin(course->subject, plan, options, &course->error) == STATUS_OK) {
+    if (subject_begin(course->subject, &course->writers, options, &course->error) == STATUS_OK) {
         course->writers.session_sql = buffer_text(&course->subject->session_sql);
     }
     if (course->error.kind == ERROR_NONE && wait_until_up(course, &course->error) == STATUS_OK &&
         ask(course, find_folder, INT64_MAX, &course->error) == STATUS_OK &&
-        adopt_disk(course) == STATUS_OK &&
+        subject_adopt_disk(course->subject, course->reply->data_folder, &course->error) ==
+            STATUS_OK &&
         ask(course, prepare_tables, INT64_MAX, &course->error) == STATUS_OK) {
         has_tables = true;
         series->settings = course->reply->settings;
         memcpy(course->certificate->server, course->reply->server,
                sizeof course->certificate->server);
-        if (course->subject->has_disk) {
-            disk_sync(&course->subject->disk);
-        }
+        disk_sync(&course->subject->disk);
         subject_describe(course->subject, course->reply->data_folder, course->certificate);
     }
     for (size_t i = 0; i < series->planned && go_on(course); i++) {
@@ -524,7 +513,7 @@ static bool run_series(struct course *course, const struct fault *faults,
         }
     }
     writers_kill(&course->writers);
-    if (course->subject->recipe == NULL && has_tables) {
+    if (!course->subject->kind->is_own && has_tables) {
         struct error ignored = {.kind = ERROR_NONE};
         if (is_broken || !go_on(course) ||
             ask(course, drop_tables, INT64_MAX, &ignored) != STATUS_OK) {

@@ -168,7 +168,8 @@ enum status disk_create(struct disk *disk, const char *path, uint64_t bytes, str
 
 void disk_sync(const struct disk *disk)
 {
-    const int folder = open(disk->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int folder =
+        disk->image < 0 ? -1 : open(disk->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0) {
         syncfs(folder);
         close(folder);

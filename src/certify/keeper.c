@@ -161,9 +161,6 @@ static bool wait_for_end(struct self *self, int64_t limit_ns)
 
 static struct answer make(struct self *self)
 {
-    if (self->server->make == NULL) {
-        return answer(STATUS_OK, 0, "");
-    }
     self->pid = spawn(self, self->server->make);
     if (self->pid < 0) {
         self->pid = 0;
@@ -177,35 +174,37 @@ static struct answer make(struct self *self)
                              : answer_end(self->server->make[0], self->status);
 }
 
-static struct answer carry_out(struct self *self, enum keeper_order order)
+static struct answer carry_out(struct self *self, enum server_order order)
 {
     switch (order) {
-    case KEEPER_MAKE:
+    case SERVER_MAKE:
         return make(self);
-    case KEEPER_START:
+    case SERVER_START:
         self->pid = spawn(self, self->server->start);
         if (self->pid < 0) {
             self->pid = 0;
             return answer(STATUS_FATAL, errno, self->server->start[0]);
         }
         return answer(STATUS_OK, 0, "");
-    case KEEPER_CHECK:
+    case SERVER_CHECK:
         reap(self);
         return self->pid != 0 ? answer(STATUS_OK, 0, "")
                               : answer_end(self->server->start[0], self->status);
-    case KEEPER_KILL:
+    case SERVER_KILL:
         return kill_all(self);
-    case KEEPER_STOP:
-    case KEEPER_CONTINUE:
-        signal_all(self, order == KEEPER_STOP ? SIGSTOP : SIGCONT);
+    case SERVER_STOP:
+    case SERVER_CONTINUE:
+        signal_all(self, order == SERVER_STOP ? SIGSTOP : SIGCONT);
         return answer(STATUS_OK, 0, "");
-    case KEEPER_SHUT:
+    case SERVER_SHUT:
         if (self->pid != 0) {
             kill(self->pid, self->server->shut_signal);
         }
         return wait_for_end(self, SHUT_NS)
                    ? answer(STATUS_OK, 0, "")
                    : answer(STATUS_FATAL, 0, "the server did not end in 60 s");
+    case SERVER_EXPECT: /* no keeper gets this order */
+        break;
     }
     return answer(STATUS_FATAL, 0, "unknown order");
 }
@@ -219,7 +218,7 @@ static void keep(struct self *self, int channel)
         if (poll(&waiting, 1, IDLE_MS) <= 0) {
             continue;
         }
-        enum keeper_order order;
+        enum server_order order;
         if (recv(channel, &order, sizeof order, 0) != (ssize_t)sizeof order) {
             break;
         }
@@ -280,7 +279,7 @@ enum status keeper_begin(struct keeper *keeper, const struct keeper_server *serv
     return STATUS_OK;
 }
 
-enum status keeper_order(struct keeper *keeper, enum keeper_order order, struct error *error)
+enum status keeper_order(struct keeper *keeper, enum server_order order, struct error *error)
 {
     struct answer done = {.status = STATUS_FATAL,
                           .text = "append's process that runs the server has ended"};

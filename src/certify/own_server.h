@@ -1,4 +1,6 @@
-/* The parts on which a server of append's own runs: a disk and a keeper. */
+/* The orders to a server, and the parts on which a server of append's own runs: a disk and a
+ * keeper.
+ */
 #ifndef CERTIFY_OWN_SERVER_H
 #define CERTIFY_OWN_SERVER_H
 
@@ -52,7 +54,7 @@ enum status disk_enter_namespace(struct error *error);
  * stays. */
 enum status disk_create(struct disk *disk, const char *path, uint64_t bytes, struct error *error);
 
-/* Makes the file system write all changed data to the disk. */
+/* Makes the file system write all changed data to the disk. Does nothing if there is no image. */
 void disk_sync(const struct disk *disk);
 
 /* Finds the mount of a device. Returns how many times the device is mounted; the last mount is in
@@ -75,6 +77,21 @@ enum status disk_remount(struct disk *disk, struct error *error);
 /* Unmounts the disk, and removes the image. Does nothing if there is no disk. */
 void disk_destroy(struct disk *disk);
 
+/* What can be done with a server. */
+enum server_order {
+    SERVER_MAKE,     /* runs the command that makes the data directory, and waits for its end; only
+                        for append's own server */
+    SERVER_START,    /* starts the server */
+    SERVER_CHECK,    /* fails if append's own server has ended, or if the command that starts the
+                        user's server has failed */
+    SERVER_EXPECT,   /* comes before each fault: fails if the process of the user's server has
+                        ended or is not known */
+    SERVER_KILL,     /* sends SIGKILL to all processes, and waits until none is left */
+    SERVER_STOP,     /* sends SIGSTOP to all processes */
+    SERVER_CONTINUE, /* sends SIGCONT to all processes */
+    SERVER_SHUT,     /* shuts the server down cleanly, and waits for its end */
+};
+
 /*
  * The keeper: a process that starts, breaks and ends a server of append's own.
  *
@@ -85,20 +102,10 @@ void disk_destroy(struct disk *disk);
  * the orphans among its descendants and finds the server's processes by /proc. Main thread, while
  * it is the only one.
  */
-enum keeper_order {
-    KEEPER_MAKE,     /* runs the command that makes the data directory, and waits for its end */
-    KEEPER_START,    /* starts the server */
-    KEEPER_CHECK,    /* fails if the server has ended */
-    KEEPER_KILL,     /* sends SIGKILL to all processes, and waits until none is left */
-    KEEPER_STOP,     /* sends SIGSTOP to all processes */
-    KEEPER_CONTINUE, /* sends SIGCONT to all processes */
-    KEEPER_SHUT,     /* sends the server's signal for a clean shutdown, and waits for its end */
-};
-
 /* The commands that make and start a server. All members are borrowed and constant. */
 struct keeper_server {
     const char *const *make;  /* argv of the command that makes the data directory; the program is a
-                                 path; NULL: nothing to make */
+                                 path */
     const char *const *start; /* argv of the command that starts the server */
     const char *folder;       /* working directory of both commands */
     uid_t user;               /* user that runs both commands; 0: the user of this program */
@@ -117,7 +124,7 @@ enum status keeper_begin(struct keeper *keeper, const struct keeper_server *serv
                          struct error *error);
 
 /* Makes the keeper carry out an order, and waits until the order is done. */
-enum status keeper_order(struct keeper *keeper, enum keeper_order order, struct error *error);
+enum status keeper_order(struct keeper *keeper, enum server_order order, struct error *error);
 
 /* Ends the server and the keeper. */
 void keeper_end(struct keeper *keeper);

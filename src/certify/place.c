@@ -71,13 +71,13 @@ void subject_describe(const struct subject *subject, const char *data_folder,
         snprintf(text, sizeof text, "%.60s %.100s %.60s", name.sysname, name.release, name.machine);
         add_place(certificate, "Kernel", text);
     }
-    const char *folder = subject->recipe != NULL ? subject->folder : data_folder;
+    const char *folder = subject->kind->is_own ? subject->folder : data_folder;
     if (folder[0] == '\0' || stat(folder, &about) != 0) {
         return;
     }
     add_place(certificate, "Data folder", folder);
     add_mount(certificate, about.st_dev);
-    if (subject->has_disk && fstat(subject->disk.image, &about) == 0) {
+    if (subject->disk.image >= 0 && fstat(subject->disk.image, &about) == 0) {
         add_place(certificate, "Disk", "an image file on a loop device");
     }
     add_device(certificate, about.st_dev);

@@ -26,6 +26,7 @@ enum {
 };
 
 struct recipe;
+struct subject;
 
 /* The words of a command. Each word is owned. */
 struct subject_words {
@@ -33,44 +34,78 @@ struct subject_words {
     size_t count;
 };
 
+/* A kind of server: what append does with it. */
+struct subject_kind {
+    bool is_own;      /* append makes the server, and removes it at the end */
+    unsigned refused; /* faults that the server cannot have: bits 1 << kind */
+
+    /* Makes and starts append's own server with the settings `options`, each "name=value", or finds
+     * the user's server. The server does not yet accept sessions when this returns. */
+    enum status (*begin)(struct subject *subject, const struct plan_texts *options,
+                         struct error *error);
+
+    /* Carries out an order. */
+    enum status (*order)(struct subject *subject, enum server_order order, struct error *error);
+
+    /* Removes append's own server, or makes sure that the user's server runs. Also called if
+     * `begin` failed or was not called. */
+    void (*end)(struct subject *subject);
+};
+
 struct subject {
+    const struct subject_kind *kind;
     const struct plan *plan;
-    struct fault_counts faults;  /* the faults that are planned */
-    const struct recipe *recipe; /* recipe for append's own server; NULL: the subject is the user's
-                                    server, or embedded */
-    char folder[SUBJECT_PATH_BYTES]; /* folder of append's own server; "" for the user's server */
-    char *target;                    /* host or path in the target of append's own server; owned */
+    struct fault_counts faults; /* the faults that are planned */
+    struct writers *writers;    /* their process may end and be reaped like any other child */
+    int log;                    /* descriptor for the output of the server; negative: not open */
     struct disk disk;
-    bool has_disk;
+    /* SQL for each new connection, with the options of an embedded database */
+    struct buffer session_sql;
+    const char *first_sql; /* SQL to run once on the server; NULL: nothing to run */
+    bool is_down; /* a fault was to end the server, and the user's server has not been started again
+                     yet; if the fault failed, `pid` may still run */
+
+    /* only for append's own server */
+    const struct recipe *recipe;
+    char folder[SUBJECT_PATH_BYTES];
+    char *target; /* host or path in the target; owned */
     struct subject_words make, start;
     struct keeper_server kept;
     struct keeper keeper;
-    /* SQL for each new connection, with the options of an embedded database */
-    struct buffer session_sql;
-    /* writers whose process may end and be reaped like any other child; may be NULL */
-    struct writers *writers;
-    pid_t pid;     /* process of the user's server */
-    pid_t starter; /* the command that starts the user's server; 0: it has ended */
-    bool is_down;  /* a fault was to end the server, and it has not been started again yet; if the
-                      fault failed, `pid` may still run */
+
+    /* only for the user's server */
+    pid_t pid;          /* its process */
+    pid_t starter;      /* the command that starts it; 0: it has ended */
     int starter_status; /* status of the starter that waitpid returned, valid after the starter has
                            ended */
+    pid_t guard;        /* the process that continues a stopped server when `guarding` is closed */
+    int guarding;       /* descriptor of a pipe to the guard */
 };
+
+/* The kind of the user's server. */
+extern const struct subject_kind subject_theirs;
 
 /* Chooses the subject, before plan_make. For a server of append's own, makes a folder and fills
  * *target with a socket or path in this folder, user and database; these texts are valid until
- * subject_fini. */
+ * subject_fini. A subject that could not be chosen owns nothing. */
 enum exit_code subject_choose(struct subject *subject, const struct fault_counts *faults,
                               const struct plan *plan, struct target *target, struct error *error);
 
-/* Makes and starts append's own server with the settings `options`, each "name=value", or finds the
- * user's server. The server does not yet accept sessions when this returns. */
-enum status subject_begin(struct subject *subject, const struct plan *plan,
+/* The part of subject_choose for a server of append's own. */
+enum exit_code subject_choose_own(struct subject *subject, struct target *target,
+                                  struct error *error);
+
+/* Begins as the kind says, with the server's output in the folder of the run. If this fails, the
+ * subject has ended. */
+enum status subject_begin(struct subject *subject, struct writers *writers,
                           const struct plan_texts *options, struct error *error);
+
+/* Gives the server an order, which its kind carries out. */
+enum status subject_order(struct subject *subject, enum server_order order, struct error *error);
 
 /* Takes the disk of the user's server, if its power is to be cut: see disk_adopt. Called before the
  * first fault. `data_folder` is the data directory that the server reports; --data-directory takes
- * precedence. */
+ * precedence. Does nothing for append's own server. */
 enum status subject_adopt_disk(struct subject *subject, const char *data_folder,
                                struct error *error);
 
@@ -79,28 +114,19 @@ enum status subject_adopt_disk(struct subject *subject, const char *data_folder,
  * settings. */
 const char *subject_unsafe(const struct subject *subject);
 
-/* Returns the SQL to run once on append's own server; NULL if there is nothing to run. */
-const char *subject_first_sql(const struct subject *subject);
-
 /* Adds the facts about what the server's data lies on, as far as they can be found: file system,
- * mount options, device and its write cache, kernel. */
+ * mount options, device and its write cache, kernel. `data_folder` is the data directory that the
+ * server reports. */
 void subject_describe(const struct subject *subject, const char *data_folder,
                       struct certificate *certificate);
 
-/* Carries out a fault. Afterwards the server is down (KILL, POWER, RESTART) or goes on (STOP).
- * *at_ns is the moment of the fault. With an embedded database, kills `writers`. */
-enum status subject_break(struct subject *subject, const struct fault *fault,
-                          struct writers *writers, int64_t *at_ns, struct error *error);
+/* Carries out a fault. Afterwards the server is down (KILL, POWER, RESTART) or goes on (STOP,
+ * NETWORK). *at_ns is the moment of the fault. */
+enum status subject_break(struct subject *subject, const struct fault *fault, int64_t *at_ns,
+                          struct error *error);
 
-/* Starts the server after a fault has ended it. */
-enum status subject_start(struct subject *subject, struct error *error);
-
-/* Fails if append's own server has ended, or if the command that starts the user's server has ended
- * with an error. */
-enum status subject_check(struct subject *subject, struct error *error);
-
-/* Ends and removes append's own server. subject_end may be followed by subject_begin; subject_fini
- * also removes the folder. */
+/* Ends as the kind says. subject_end may be followed by subject_begin; subject_fini also removes
+ * the folder of append's own server. */
 void subject_end(struct subject *subject);
 void subject_fini(struct subject *subject);
 

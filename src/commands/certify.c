@@ -247,7 +247,7 @@ static enum exit_code certify(struct subject *subject, const struct plan *plan, 
                               struct certificate *certificate, struct error *error)
 {
     /* mounts of this process end with it, even if it is killed */
-    if (plan->certify.server != NULL && subject->faults.counts[FAULT_POWER] > 0 &&
+    if (subject->kind->is_own && subject->faults.counts[FAULT_POWER] > 0 &&
         disk_enter_namespace(error) != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;
     }
@@ -261,7 +261,7 @@ static enum exit_code certify(struct subject *subject, const struct plan *plan, 
         return code;
     }
     snprintf(certificate->place, sizeof certificate->place, "%.255s",
-             plan->certify.server != NULL ? "a server of append's own" : plan->facts->target);
+             subject->kind->is_own ? "a server of append's own" : plan->facts->target);
     certify_run(certificate, subject, plan);
     return EXIT_CODE_OK;
 }

@@ -91,3 +91,48 @@ TEST_BETWEEN(only_a_server_that_has_ended_is_started_again, make_folder, remove_
         subject_fini(&subject);
     }
 }
+
+/* A fault changes nothing if the user's server has ended, or was not found after its start. */
+TEST(no_fault_strikes_a_server_that_is_not_there)
+{
+    static const struct {
+        enum fault_kind kind;
+        bool is_known;
+        const char *text;
+    } cases[] = {
+        {FAULT_KILL, true, "had already ended"},
+        {FAULT_POWER, true, "had already ended"},
+        {FAULT_STOP, true, "had already ended"},
+        {FAULT_RESTART, true, "had already ended"},
+        {FAULT_NETWORK, true, "had already ended"},
+        {FAULT_POWER, false, "the process of the restarted server was not found"},
+        {FAULT_NETWORK, false, "the process of the restarted server was not found"},
+    };
+    const struct plan plan = {.sessions = 1};
+    const pid_t server = fork();
+    if (server == 0) {
+        _exit(EXIT_SUCCESS);
+    }
+    assert_int_equal(waitpid(server, NULL, 0), server);
+    EACH_CASE (i, cases, "%s, known: %d", fault_words[cases[i].kind].name, cases[i].is_known) {
+        const struct fault fault = {.kind = cases[i].kind};
+        struct fault_counts faults = {.counts = {0}};
+        struct account account = {.fault_ns = INT64_MAX};
+        struct writers writers = {.account = &account};
+        struct target target = {.host = NULL};
+        struct error error = {.kind = ERROR_NONE};
+        struct subject subject;
+        int64_t at_ns = -1;
+        faults.counts[fault.kind] = 1;
+        assert_int_equal(subject_choose(&subject, &faults, &plan, &target, &error), EXIT_CODE_OK);
+        subject.writers = &writers;
+        subject.pid = cases[i].is_known ? server : 0;
+        assert_int_equal(subject_break(&subject, &fault, &at_ns, &error), STATUS_FATAL);
+        assert_int_equal(error.kind, ERROR_SERVER);
+        assert_part(error.text, cases[i].text);
+        assert_int_equal(at_ns, -1);
+        assert_true(account.fault_ns == INT64_MAX && account.cut == 0);
+        assert_false(subject.is_down);
+        subject_fini(&subject);
+    }
+}

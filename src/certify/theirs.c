@@ -1,0 +1,221 @@
+/* The user's server: found by its process, and started again with the user's command. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/mono.h"
+#include "certify/processes.h"
+#include "certify/subject.h"
+#include "measure/procfs.h"
+#include "measure/server_process.h"
+
+#define END_NS (30 * MONO_NS_PER_S)
+#define STEP_NS (2 * MONO_NS_PER_MS)
+
+/* Finds the server's process by its port or socket. */
+static enum status find_listening(struct subject *subject, struct error *error)
+{
+    struct procfs_process found = {.pid = 0};
+    struct connection_info named = {.host = ""};
+    char note[240] = "";
+    target_fill_connection(subject->plan, &named);
+    const int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is_found =
+        proc >= 0 && server_find(proc, named.port, named.host[0] == '/' ? named.host : NULL, &found,
+                                 note, sizeof note);
+    if (proc >= 0) {
+        close(proc);
+    }
+    if (!is_found) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "the server's process was not found%s%s: name it with --server-pid",
+                  note[0] == '\0' ? "" : ": ", note);
+        return STATUS_FATAL;
+    }
+    subject->pid = found.pid;
+    return STATUS_OK;
+}
+
+/* Finds the server's process, before the first fault. */
+static enum status begin(struct subject *subject, const struct plan_texts *options,
+                         struct error *error)
+{
+    (void)options;
+    /* a server that append has started becomes append's child when its parent ends, so that append
+     * can reap it */
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    subject->pid = subject->plan->server_pid;
+    if (subject->pid == 0 && find_listening(subject, error) != STATUS_OK) {
+        return STATUS_FATAL;
+    }
+    if (processes_is_of(getpid(), subject->pid)) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--server-pid %d: append itself descends from this process", (int)subject->pid);
+        return STATUS_FATAL;
+    }
+    if (kill(subject->pid, 0) != 0) {
+        error_set(error, ERROR_USAGE, errno, NULL,
+                  "append has no permission to send signals to the server's process %d: %s: run "
+                  "append as root or as the server's user",
+                  (int)subject->pid, strerror(errno));
+        return STATUS_FATAL;
+    }
+    return STATUS_OK;
+}
+
+/* Reaps children of this process that have ended. */
+static void reap(struct subject *subject)
+{
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        if (pid == subject->starter) {
+            subject->starter = 0;
+            subject->starter_status = status;
+        }
+        if (pid == subject->writers->pid) {
+            subject->writers->pid = 0;
+        }
+    }
+}
+
+/* Fails if the server's process is not known or has ended. */
+static enum status expect(struct subject *subject, struct error *error)
+{
+    if (subject->pid > 1 && processes_runs(subject->pid)) {
+        return STATUS_OK;
+    }
+    error_set(error, ERROR_SERVER, 0, NULL,
+              subject->pid > 1 ? "the server's process %d had already ended"
+                               : "the process of the restarted server was not found",
+              (int)subject->pid);
+    return STATUS_FATAL;
+}
+
+static enum status kill_all(struct subject *subject, struct error *error)
+{
+    const bool has_ended = processes_kill(subject->pid, END_NS);
+    reap(subject);
+    if (!has_ended) {
+        error_set(error, ERROR_SERVER, 0, NULL, "processes of the server do not end after SIGKILL");
+        return STATUS_FATAL;
+    }
+    return STATUS_OK;
+}
+
+/* Shuts the server down cleanly. Waits even after Ctrl-C: only a server that has ended can
+ * be started again. */
+static enum status shut(struct subject *subject, struct error *error)
+{
+    const int64_t until_ns = mono_now_ns() + END_NS;
+    const bool is_postgresql = strcmp(subject->plan->adapter->name, "postgresql") == 0;
+    kill(subject->pid, is_postgresql ? SIGINT : SIGTERM);
+    while (processes_runs(subject->pid) && mono_now_ns() <= until_ns) {
+        reap(subject);
+        mono_sleep(STEP_NS);
+    }
+    reap(subject);
+    if (processes_runs(subject->pid)) {
+        error_set(error, ERROR_SERVER, 0, NULL, "the server's process %d did not end in 30 s",
+                  (int)subject->pid);
+        return STATUS_FATAL;
+    }
+    return STATUS_OK;
+}
+
+/* Stops the server. A child process continues the server when this process orders it, and also when
+ * this process is killed. */
+static enum status stop(struct subject *subject, struct error *error)
+{
+    int ends[2];
+    char byte;
+    subject->guard = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
+    if (subject->guard == 0) {
+        setsid();
+        close(ends[1]);
+        while (read(ends[0], &byte, 1) < 0 && errno == EINTR) {
+        }
+        processes_signal(subject->pid, true, SIGCONT);
+        _exit(EXIT_SUCCESS);
+    }
+    if (subject->guard < 0) {
+        error_set(error, ERROR_SYSTEM, errno, NULL,
+                  "client limit: cannot start the process that is to continue a stopped server: "
+                  "%s",
+                  strerror(errno));
+        return STATUS_FATAL;
+    }
+    close(ends[0]);
+    subject->guarding = ends[1];
+    processes_signal(subject->pid, true, SIGSTOP);
+    return STATUS_OK;
+}
+
+static enum status go_on(struct subject *subject, struct error *error)
+{
+    (void)error;
+    close(subject->guarding);
+    processes_reap(subject->guard);
+    return STATUS_OK;
+}
+
+static enum status start(struct subject *subject, struct error *error)
+{
+    subject->is_down = false;
+    const char *const argv[] = {"/bin/sh", "-c", subject->plan->certify.start, NULL};
+    const struct child_start start = {
+        .argv = argv, .in = -1, .out = subject->log, .err = subject->log, .kept = -1};
+    const int number = child_start(&subject->starter, &start);
+    if (number != 0) {
+        error_set(error, ERROR_SYSTEM, number, NULL,
+                  "--server-start: /bin/sh cannot be started: %s", strerror(number));
+        return STATUS_FATAL;
+    }
+    subject->pid = 0;
+    subject->starter_status = 0;
+    return STATUS_OK;
+}
+
+/* Fails if the command that starts the server has failed and the server does not listen. */
+static enum status check(struct subject *subject, struct error *error)
+{
+    const int *status = &subject->starter_status;
+    reap(subject);
+    if (subject->pid > 0) {
+        return STATUS_OK;
+    }
+    struct error ignored = {.kind = ERROR_NONE};
+    if (find_listening(subject, &ignored) == STATUS_OK || *status == 0) {
+        return STATUS_OK; /* the server may not listen yet */
+    }
+    error_set(error, ERROR_SERVER, 0, NULL, "--server-start failed with %s %d",
+              WIFSIGNALED(*status) ? "signal" : "exit code",
+              WIFSIGNALED(*status) ? WTERMSIG(*status) : WEXITSTATUS(*status));
+    return STATUS_FATAL;
+}
+
+/* Mounts the server's file system again, and starts a server that a fault has ended: it must not
+ * stay down. */
+static void end(struct subject *subject)
+{
+    disk_destroy(&subject->disk);
+    if (subject->is_down && !processes_runs(subject->pid)) {
+        start(subject, &(struct error){.kind = ERROR_NONE});
+    }
+}
+
+static enum status order(struct subject *subject, enum server_order order, struct error *error)
+{
+    static enum status (*const orders[])(struct subject *, struct error *) = {
+        [SERVER_START] = start,   [SERVER_CHECK] = check, [SERVER_EXPECT] = expect,
+        [SERVER_KILL] = kill_all, [SERVER_STOP] = stop,   [SERVER_CONTINUE] = go_on,
+        [SERVER_SHUT] = shut};
+    return orders[order](subject, error);
+}
+
+const struct subject_kind subject_theirs = {.begin = begin, .order = order, .end = end};
