@@ -14,11 +14,22 @@ enum {
     PINGED_AT_ONCE = 16, /* number of ranks whose clocks are measured at the same time */
 };
 
-static void ask_clock(struct ranks *ranks, struct peer *peer)
+/* Sends the next ping if one is due. Returns whether the clock of the rank is measured, or the rank
+ * was lost before. If it is late, one answer is enough. */
+static bool measure_clock(struct ranks *ranks, unsigned rank, int64_t asked_ns, bool is_late)
 {
-    peer->pinged_ns = mono_now_ns();
-    ranks_post(ranks, (unsigned)(peer - ranks->peers), KIND_PING, &peer->pinged_ns,
-               sizeof peer->pinged_ns);
+    struct peer *peer = &ranks->peers[rank];
+    if (peer->stage == PEER_LOST || peer->pings >= (is_late ? 1 : PINGS)) {
+        return true;
+    }
+    if (ranks->poll_clock_ns - MAX(peer->heard_ns, asked_ns) > RANKS_LOST_NS) {
+        ranks_lose(ranks, rank);
+        peer->pings = PINGS; /* ranks_lose does not mark a rank with a result as lost */
+    } else if (peer->pinged_ns == 0) {
+        peer->pinged_ns = mono_now_ns();
+        ranks_post(ranks, rank, KIND_PING, &peer->pinged_ns, sizeof peer->pinged_ns);
+    }
+    return false;
 }
 
 static void measure_clocks(struct ranks *ranks)
@@ -26,16 +37,13 @@ static void measure_clocks(struct ranks *ranks)
     for (unsigned first = 1; first < ranks->count; first += PINGED_AT_ONCE) {
         const unsigned end = MIN(first + PINGED_AT_ONCE, ranks->count);
         const int64_t limit_ns = mono_now_ns() + PING_LIMIT_NS, asked_ns = ranks->poll_clock_ns;
-        bool is_done = false;
         for (unsigned i = first; i < end; i++) {
             struct peer *peer = &ranks->peers[i];
             peer->trip_ns = INT64_MAX;
-            peer->pings = peer->is_lost ? PINGS : 0;
-            if (!peer->is_lost) {
-                ask_clock(ranks, peer);
-            }
+            peer->pings = 0;
+            peer->pinged_ns = 0;
         }
-        while (!is_done && !interrupt_requested()) {
+        for (bool is_done = false; !is_done && !interrupt_requested();) {
             const bool is_late = mono_now_ns() >= limit_ns;
             if (is_late) {
                 mono_sleep(ranks_sleep_ns(0));
@@ -45,18 +53,7 @@ static void measure_clocks(struct ranks *ranks)
             ranks_poll(ranks);
             is_done = true;
             for (unsigned i = first; i < end; i++) {
-                struct peer *peer = &ranks->peers[i];
-                if (peer->is_lost || peer->pings >= (is_late ? 1 : PINGS)) {
-                    continue;
-                }
-                if (ranks->poll_clock_ns - MAX(peer->heard_ns, asked_ns) > RANKS_LOST_NS) {
-                    ranks_lose(ranks, i);
-                    /* ranks_lose does not mark a rank with a result as lost */
-                    peer->pings = PINGS;
-                } else if (peer->pinged_ns == 0) {
-                    ask_clock(ranks, peer);
-                }
-                is_done = false;
+                is_done = measure_clock(ranks, i, asked_ns, is_late) && is_done;
             }
         }
     }
@@ -72,8 +69,8 @@ void ranks_check_clocks(struct ranks *ranks)
     measure_clocks(ranks);
     for (unsigned i = 1; i < ranks->count; i++) {
         struct peer *peer = &ranks->peers[i];
-        peer->clock.drift_ns = peer->clock.offset_ns - peer->first_offset_ns;
-        peer->clock.drift_error_ns = peer->clock.error_ns + peer->first_error_ns;
+        peer->clock.drift_ns = peer->clock.offset_ns - peer->first_clock.offset_ns;
+        peer->clock.drift_error_ns = peer->clock.error_ns + peer->first_clock.error_ns;
     }
 }
 
@@ -84,11 +81,7 @@ int64_t ranks_agree_start(struct ranks *ranks)
         return mono_now_ns();
     }
     if (ranks->number > 0) {
-        struct message *message = ranks_wait_for(ranks, KIND_START);
-        if (message != NULL) {
-            ranks_open_message(message, &start_ns, sizeof start_ns);
-        }
-        ranks_free_message(message);
+        ranks_receive(ranks, 0, KIND_START, &start_ns, sizeof start_ns);
         /* limits the damage of a wrong clock offset */
         return MIN(start_ns, mono_now_ns() + START_LEAD_NS + RANKS_LOST_NS / 2);
     }
@@ -97,8 +90,7 @@ int64_t ranks_agree_start(struct ranks *ranks)
     for (unsigned i = 1; i < ranks->count; i++) {
         struct peer *peer = &ranks->peers[i];
         const int64_t there_ns = start_ns + peer->clock.offset_ns;
-        peer->first_offset_ns = peer->clock.offset_ns;
-        peer->first_error_ns = peer->clock.error_ns;
+        peer->first_clock = peer->clock;
         if (ranks_is_alive(ranks, i)) {
             ranks_post(ranks, i, KIND_START, &there_ns, sizeof there_ns);
         }

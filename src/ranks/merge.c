@@ -37,7 +37,7 @@ size_t merge_layout(void)
                                    sizeof(struct trace_sum),     sizeof(struct level),
                                    sizeof(struct verification),  sizeof(struct metric_sum)};
     const uint16_t order = 1; /* a number whose first byte shows the byte order */
-    size_t layout = 0;
+    size_t layout = 1;        /* number of the way in which numbers and counts are packed */
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         layout = layout * 31 + sizes[i];
     }
@@ -79,9 +79,14 @@ static uint64_t get(struct reader *reader)
     return 0;
 }
 
+static size_t bytes_left(const struct reader *reader)
+{
+    return (size_t)(reader->end - reader->at);
+}
+
 static void get_bytes(struct reader *reader, void *to, size_t size)
 {
-    if ((size_t)(reader->end - reader->at) < size) {
+    if (bytes_left(reader) < size) {
         reader->has_failed = true;
         reader->at = reader->end;
         memset(to, 0, size);
@@ -125,22 +130,41 @@ static struct reader open_sealed(const void *bytes, size_t size)
     return (struct reader){.at = at, .end = at + (is_whole ? length : 0), .has_failed = !is_whole};
 }
 
-/* Appends a histogram with only its non-empty buckets. */
-static void put_histogram(struct buffer *bytes, const struct histogram *histogram)
+/* Appends the counts that are not 0, each after its distance from the previous one, and a 0. */
+static void put_counts(struct buffer *bytes, const uint64_t *counts, size_t number)
 {
-    size_t used = 0, last = 0;
-    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        used += histogram->counts[i] > 0 ? 1 : 0;
-    }
-    put(bytes, used);
-    for (size_t i = 0; i < HISTOGRAM_BUCKETS && used > 0; i++) {
-        if (histogram->counts[i] > 0) {
-            put(bytes, i - last);
-            put(bytes, histogram->counts[i]);
-            last = i;
-            used--;
+    size_t end = 0;
+    for (size_t i = 0; i < number; i++) {
+        if (counts[i] > 0) {
+            put(bytes, i + 1 - end);
+            put(bytes, counts[i]);
+            end = i + 1;
         }
     }
+    put(bytes, 0);
+}
+
+/* Returns the sum of the counts that were added. */
+static uint64_t add_counts(struct reader *reader, uint64_t *counts, size_t number)
+{
+    uint64_t total = 0;
+    size_t end = 0;
+    for (uint64_t distance; (distance = get(reader)) > 0 && !reader->has_failed;) {
+        const uint64_t count = get(reader);
+        end += distance;
+        if (end == 0 || end > number) {
+            reader->has_failed = true;
+            break;
+        }
+        counts[end - 1] += count;
+        total += count;
+    }
+    return total;
+}
+
+static void put_histogram(struct buffer *bytes, const struct histogram *histogram)
+{
+    put_counts(bytes, histogram->counts, HISTOGRAM_BUCKETS);
     put(bytes, histogram->overflow);
     put(bytes, histogram->sum_ns);
     put(bytes, (uint64_t)histogram->max_ns);
@@ -148,17 +172,7 @@ static void put_histogram(struct buffer *bytes, const struct histogram *histogra
 
 static void add_histogram(struct reader *reader, struct histogram *into)
 {
-    uint64_t used = get(reader), at = 0;
-    for (; used > 0 && !reader->has_failed; used--) {
-        at += get(reader);
-        const uint64_t count = get(reader);
-        if (at >= HISTOGRAM_BUCKETS) {
-            reader->has_failed = true;
-            return;
-        }
-        into->counts[at] += count;
-        into->total += count;
-    }
+    into->total += add_counts(reader, into->counts, HISTOGRAM_BUCKETS);
     const uint64_t overflow = get(reader);
     into->overflow += overflow;
     into->total += overflow;
@@ -167,20 +181,13 @@ static void add_histogram(struct reader *reader, struct histogram *into)
     into->max_ns = MAX(into->max_ns, max_ns);
 }
 
-/* Appends the sum of a metric with only its non-empty buckets. */
 static void put_metric(struct buffer *bytes, const struct metric_sum *sum)
 {
     struct metric_sum bare = *sum;
     bare.metric = NULL;
     bare.buckets = NULL;
     buffer_add(bytes, &bare, sizeof bare);
-    for (size_t i = 0; i < METRIC_BUCKETS && sum->buckets != NULL; i++) {
-        if (sum->buckets[i] > 0) {
-            put(bytes, i + 1);
-            put(bytes, sum->buckets[i]);
-        }
-    }
-    put(bytes, 0);
+    put_counts(bytes, sum->buckets, sum->buckets == NULL ? 0 : METRIC_BUCKETS);
 }
 
 static void add_metric(struct reader *reader, struct metric_sum *into)
@@ -189,14 +196,7 @@ static void add_metric(struct reader *reader, struct metric_sum *into)
     get_bytes(reader, &from, sizeof from);
     from.buckets = NULL; /* the buckets follow */
     metric_sum_add(into, &from);
-    for (uint64_t at; (at = get(reader)) > 0 && !reader->has_failed;) {
-        const uint64_t count = get(reader);
-        if (at > METRIC_BUCKETS || into->buckets == NULL) {
-            reader->has_failed = true;
-            return;
-        }
-        into->buckets[at - 1] += count;
-    }
+    add_counts(reader, into->buckets, into->buckets == NULL ? 0 : METRIC_BUCKETS);
 }
 
 /* Intervals. */
@@ -212,36 +212,57 @@ static bool is_series(size_t operation)
     return operation < OPERATIONS && series[operation];
 }
 
-static void put_counters(struct buffer *bytes, const uint64_t *counters)
+/* Appends numbers of 64 bits: the counters of an interval, or its head. */
+static void put_numbers(struct buffer *bytes, const void *from, size_t size)
 {
-    for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
-        put(bytes, counters[i]);
+    const uint64_t *const numbers = from;
+    for (size_t i = 0; i < size / sizeof *numbers; i++) {
+        put(bytes, numbers[i]);
     }
 }
 
-static void add_counters(struct reader *reader, uint64_t *counters)
+static void add_numbers(struct reader *reader, void *into, size_t size)
 {
-    for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
-        counters[i] += get(reader);
+    uint64_t *const numbers = into;
+    for (size_t i = 0; i < size / sizeof *numbers; i++) {
+        numbers[i] += get(reader);
     }
 }
+
+/* Numbers of sessions at the end of an interval. */
+enum gauge {
+    ALIVE,
+    WORKING,
+    WITHOUT_PROGRESS,
+    READING,
+    GAUGES
+};
+
+/* The beginning of a packed interval: numbers of 64 bits. */
+struct interval_head {
+    int64_t start_ns, end_ns;
+    uint64_t gauges[GAUGES], rows_held, is_stage, stage, target;
+};
 
 void merge_keep_interval(struct buffer *kept, const struct interval *interval)
 {
-    put(kept, (uint64_t)interval->start_ns);
-    put(kept, (uint64_t)interval->end_ns);
-    put(kept, interval->sessions_alive);
-    put(kept, interval->sessions_working);
-    put(kept, interval->sessions_without_progress);
-    put(kept, interval->sessions_reading);
-    put(kept, interval->rows_held);
-    put(kept, interval->is_stage);
-    put(kept, interval->stage);
-    put(kept, interval->target);
-    put_counters(kept, interval->counters);
+    const struct interval_head head = {
+        .start_ns = interval->start_ns,
+        .end_ns = interval->end_ns,
+        .gauges = {[ALIVE] = interval->sessions_alive,
+                   [WORKING] = interval->sessions_working,
+                   [WITHOUT_PROGRESS] = interval->sessions_without_progress,
+                   [READING] = interval->sessions_reading},
+        .rows_held = interval->rows_held,
+        .is_stage = interval->is_stage,
+        .stage = interval->stage,
+        .target = interval->target,
+    };
+    put_numbers(kept, &head, sizeof head);
+    put_numbers(kept, interval->counters, sizeof interval->counters);
     put(kept, interval->hosts);
     for (size_t i = 0; i < interval->hosts; i++) {
-        put_counters(kept, interval->hosts_counters[i]);
+        put_numbers(kept, interval->hosts_counters[i], sizeof interval->hosts_counters[i]);
     }
     for (size_t i = 0; i < OPERATIONS; i++) {
         if (is_series(i)) {
@@ -258,18 +279,12 @@ void merge_keep_sample(struct buffer *kept, const struct sample *sample)
     buffer_add(kept, sample, sizeof *sample);
 }
 
-enum {
-    GAUGES = 4 /* gauges of an interval: sessions alive, working, without progress, reading */
-};
-
 /* The sums over all ranks for one second, or for one stage. */
 struct slot {
-    int64_t start_ns, end_ns; /* start and end; end_ns is 0 if no rank has reached the stage */
-    unsigned stage;
-    uint64_t target;
-    uint64_t alive, working, without_progress, reading;
-    uint64_t rows_held; /* change of the held rows in this second; after merge_finish, the rows that
-                           are held at its end */
+    /* the times from the earliest start to the latest end; end_ns is 0 if no rank has reached the
+     * stage. rows_held is the change in this second; after merge_finish, the rows that are held at
+     * its end */
+    struct interval_head head;
     uint64_t counters[RECORDER_COUNTERS];
     /* counters of each host in the slot; owned; NULL with one host */
     uint64_t (*hosts_counters)[RECORDER_COUNTERS];
@@ -280,13 +295,6 @@ struct slot {
 struct slots {
     struct slot *entries; /* slots in the order of time; owned */
     size_t count;
-};
-
-/* The latest interval that was read of one kind: seconds or stages. */
-struct cursor {
-    uint64_t gauges[GAUGES];
-    uint64_t held;
-    size_t last; /* number of the slot to which the interval belongs */
 };
 
 struct merge {
@@ -327,15 +335,19 @@ static void free_slots(struct slots *slots)
     free(slots->entries);
 }
 
-static bool add_to_slot(struct slot *slot, struct reader *reader, size_t operation)
+static void add_packed_histogram(const struct buffer *packed, struct histogram *into)
+{
+    const unsigned char *const at = (const unsigned char *)packed->bytes;
+    if (packed->length > 0) {
+        struct reader reader = {.at = at, .end = at + packed->length};
+        add_histogram(&reader, into);
+    }
+}
+
+static bool add_to_packed_histogram(struct buffer *packed, struct reader *reader)
 {
     struct histogram all = {.total = 0};
-    struct buffer *packed = &slot->histograms[operation];
-    if (packed->length > 0) {
-        struct reader before = {.at = (const unsigned char *)packed->bytes,
-                                .end = (const unsigned char *)packed->bytes + packed->length};
-        add_histogram(&before, &all);
-    }
+    add_packed_histogram(packed, &all);
     add_histogram(reader, &all);
     buffer_clear(packed);
     put_histogram(packed, &all);
@@ -343,75 +355,85 @@ static bool add_to_slot(struct slot *slot, struct reader *reader, size_t operati
 }
 
 /* Returns the number of the slot of an interval: its stage, or the second in which it began. */
-static size_t slot_number(int64_t start_ns, bool is_stage, uint64_t stage)
+static size_t slot_number(const struct interval_head *head)
 {
-    if (is_stage) {
-        return (size_t)(stage - 1);
+    const int64_t start_ns = head->start_ns;
+    if (head->is_stage != 0) {
+        return (size_t)(head->stage - 1);
     }
     /* the time is rounded, because an interval begins a little after the second begins */
     return start_ns < 0 ? 0 : (size_t)((start_ns + SECOND_NS / 2) / SECOND_NS);
 }
 
-/* Adds the intervals of a rank to the slots of their seconds, or stages. Returns false if memory
- * runs out. */
+/* Adds the head of an interval to its slot. `before` is the previous interval of the same rank and
+ * kind, or all 0. */
+static void add_interval_head(struct slot *slot, const struct interval_head *head,
+                              const struct interval_head *before)
+{
+    struct interval_head *sum = &slot->head;
+    /* if a rank has two intervals in one second, only the gauges of the later interval count */
+    const bool is_again = slot_number(head) == slot_number(before);
+    sum->start_ns = sum->end_ns == 0 ? head->start_ns : MIN(sum->start_ns, head->start_ns);
+    sum->end_ns = MAX(sum->end_ns, head->end_ns);
+    sum->stage = MAX(sum->stage, head->stage);
+    sum->target = head->target;
+    for (size_t i = 0; i < GAUGES; i++) {
+        sum->gauges[i] += head->gauges[i] - (is_again ? before->gauges[i] : 0);
+    }
+    sum->rows_held += head->rows_held - before->rows_held;
+}
+
+/* Adds the next interval of a rank to the slot of its second, or stage. `before` has the rank's
+ * previous interval of both kinds. Returns false if memory runs out. */
+static bool add_interval(struct merge *merge, struct reader *reader, struct interval_head before[2])
+{
+    struct interval_head head = {.start_ns = 0};
+    add_numbers(reader, &head, sizeof head);
+    const bool is_stage = head.is_stage != 0;
+    struct slots *slots = is_stage ? &merge->stages : &merge->seconds;
+    reader->has_failed |= head.stage > RAMP_STAGES_MAX || (is_stage && head.stage == 0);
+    if (reader->has_failed || !grow_slots(slots, slot_number(&head) + 1)) {
+        return reader->has_failed;
+    }
+    struct slot *slot = &slots->entries[slot_number(&head)];
+    add_interval_head(slot, &head, &before[is_stage]);
+    before[is_stage] = head;
+    add_numbers(reader, slot->counters, sizeof slot->counters);
+    const uint64_t hosts = get(reader);
+    if (hosts != (merge->host_histograms == NULL ? 0 : merge->result->totals.hosts)) {
+        reader->has_failed = true;
+        return true;
+    }
+    if (hosts > 0 && slot->hosts_counters == NULL) {
+        slot->hosts_counters = calloc(hosts, sizeof *slot->hosts_counters);
+    }
+    bool has_memory = hosts == 0 || slot->hosts_counters != NULL;
+    for (size_t i = 0; i < hosts && has_memory; i++) {
+        add_numbers(reader, slot->hosts_counters[i], sizeof slot->hosts_counters[i]);
+    }
+    for (size_t i = 0; i < OPERATIONS && has_memory; i++) {
+        has_memory = !is_series(i) || add_to_packed_histogram(&slot->histograms[i], reader);
+    }
+    return has_memory;
+}
+
+/* Adds the intervals of a rank. Returns false if memory runs out. */
 static bool add_intervals(struct merge *merge, struct reader *reader)
 {
-    struct cursor cursors[2] = {{.last = SIZE_MAX}, {.last = SIZE_MAX}};
-    while (reader->at < reader->end && !reader->has_failed) {
-        const int64_t start_ns = (int64_t)get(reader);
-        const int64_t end_ns = (int64_t)get(reader);
-        uint64_t gauges[GAUGES];
-        for (size_t i = 0; i < GAUGES; i++) {
-            gauges[i] = get(reader);
-        }
-        const uint64_t held_now = get(reader);
-        const bool is_stage = get(reader) != 0;
-        const uint64_t stage = get(reader), target = get(reader);
-        const size_t number = slot_number(start_ns, is_stage, stage);
-        struct slots *slots = is_stage ? &merge->stages : &merge->seconds;
-        struct cursor *cursor = &cursors[is_stage ? 1 : 0];
-        reader->has_failed |= stage > RAMP_STAGES_MAX || (is_stage && stage == 0);
-        if (reader->has_failed || !grow_slots(slots, number + 1)) {
-            return reader->has_failed;
-        }
-        struct slot *slot = &slots->entries[number];
-        /* if a rank has two intervals in one second, only the gauges of the later interval count */
-        const bool is_again = number == cursor->last;
-        const uint64_t *before = cursor->gauges;
-        slot->start_ns = slot->end_ns == 0 ? start_ns : MIN(slot->start_ns, start_ns);
-        slot->end_ns = MAX(slot->end_ns, end_ns);
-        slot->stage = MAX(slot->stage, (unsigned)stage);
-        slot->target = target;
-        slot->alive += gauges[0] - (is_again ? before[0] : 0);
-        slot->working += gauges[1] - (is_again ? before[1] : 0);
-        slot->without_progress += gauges[2] - (is_again ? before[2] : 0);
-        slot->reading += gauges[3] - (is_again ? before[3] : 0);
-        slot->rows_held += held_now - cursor->held;
-        cursor->held = held_now;
-        memcpy(cursor->gauges, gauges, sizeof cursor->gauges);
-        cursor->last = number;
-        add_counters(reader, slot->counters);
-        const uint64_t hosts = get(reader);
-        if (hosts != (merge->host_histograms == NULL ? 0 : merge->result->totals.hosts)) {
-            reader->has_failed = true;
-            return true;
-        }
-        if (hosts > 0 && slot->hosts_counters == NULL) {
-            slot->hosts_counters = calloc(hosts, sizeof *slot->hosts_counters);
-        }
-        if (hosts > 0 && slot->hosts_counters == NULL) {
-            return false;
-        }
-        for (size_t i = 0; i < hosts; i++) {
-            add_counters(reader, slot->hosts_counters[i]);
-        }
-        for (size_t i = 0; i < OPERATIONS; i++) {
-            if (is_series(i) && !add_to_slot(slot, reader, i)) {
-                return false;
-            }
-        }
+    const uint64_t length = get(reader);
+    if (reader->has_failed || length > bytes_left(reader)) {
+        reader->has_failed = true;
+        return true;
     }
-    return true;
+    struct interval_head before[2] = {{.start_ns = 0}};
+    struct reader intervals = {.at = reader->at, .end = reader->at + length};
+    bool has_memory = true;
+    while (intervals.at < intervals.end && !intervals.has_failed && has_memory) {
+        has_memory = add_interval(merge, &intervals, before);
+    }
+    reader->at += length;
+    reader->has_failed = intervals.has_failed;
+    return has_memory;
 }
 
 size_t merge_interval_count(const struct merge *merge)
@@ -423,28 +445,24 @@ size_t merge_interval_count(const struct merge *merge)
 static void fill_interval(const struct merge *merge, const struct slot *slot,
                           struct interval *interval)
 {
+    const struct interval_head *head = &slot->head;
     *interval = (struct interval){
-        .start_ns = slot->start_ns,
-        .end_ns = slot->end_ns,
-        .stage = slot->stage,
-        .target = slot->target,
-        .sessions_alive = slot->alive,
-        .sessions_working = slot->working,
-        .sessions_without_progress = slot->without_progress,
-        .sessions_reading = slot->reading,
-        .rows_held = slot->rows_held,
+        .start_ns = head->start_ns,
+        .end_ns = head->end_ns,
+        .stage = (unsigned)head->stage,
+        .target = head->target,
+        .sessions_alive = head->gauges[ALIVE],
+        .sessions_working = head->gauges[WORKING],
+        .sessions_without_progress = head->gauges[WITHOUT_PROGRESS],
+        .sessions_reading = head->gauges[READING],
+        .rows_held = head->rows_held,
         .hosts = slot->hosts_counters == NULL ? 0 : merge->result->totals.hosts,
         .hosts_counters = (const uint64_t(*)[RECORDER_COUNTERS])slot->hosts_counters,
     };
     memcpy(interval->counters, slot->counters, sizeof interval->counters);
     for (size_t i = 0; i < OPERATIONS; i++) {
-        const struct buffer *packed = &slot->histograms[i];
         struct histogram histogram = {.total = 0};
-        if (packed->length > 0) {
-            struct reader reader = {.at = (const unsigned char *)packed->bytes,
-                                    .end = (const unsigned char *)packed->bytes + packed->length};
-            add_histogram(&reader, &histogram);
-        }
+        add_packed_histogram(&slot->histograms[i], &histogram);
         interval->latencies[i] = histogram_latency(&histogram);
     }
 }
@@ -679,7 +697,7 @@ bool merge_pack(struct buffer *bytes, const struct merge_part *part)
         }
     }
     for (unsigned host = 0; host < totals->hosts; host++) {
-        put_counters(bytes, totals->hosts_counters[host]);
+        put_numbers(bytes, totals->hosts_counters[host], sizeof totals->hosts_counters[host]);
         for (size_t i = 0; i < OPERATIONS; i++) {
             struct histogram histogram;
             recorder_histogram_at(part->recorder, host, i, &histogram);
@@ -718,12 +736,11 @@ struct merge *merge_create(struct result *result, const struct operation_list *o
     }
     merge->result = result;
     merge->operations = *operations;
-    if (result->totals.hosts > 0) {
-        merge->host_histograms = calloc(result->totals.hosts, sizeof *merge->host_histograms);
-        if (merge->host_histograms == NULL) {
-            free(merge);
-            return NULL;
-        }
+    const size_t hosts = result->totals.hosts;
+    merge->host_histograms = hosts == 0 ? NULL : calloc(hosts, sizeof *merge->host_histograms);
+    if (hosts > 0 && merge->host_histograms == NULL) {
+        free(merge);
+        return NULL;
     }
     result->stop_reason = STOP_COMPLETED;
     return merge;
@@ -746,15 +763,12 @@ static void add_head(struct merge *merge, unsigned rank, const struct head *head
 {
     struct result *result = merge->result;
     struct rank_result *entry = &result->ranks[rank];
-    const struct rank_result before = *entry;
+    char machine[sizeof entry->machine];
+    memcpy(machine, entry->machine, sizeof machine);
     *entry = head->rank;
+    memcpy(entry->machine, machine, sizeof machine);
     entry->is_known = true;
     entry->trace = NULL;
-    memcpy(entry->machine, before.machine, sizeof entry->machine);
-    entry->clock_offset_ns = before.clock_offset_ns;
-    entry->clock_error_ns = before.clock_error_ns;
-    entry->clock_drift_ns = before.clock_drift_ns;
-    entry->clock_drift_error_ns = before.clock_drift_error_ns;
     result_add_part(result, entry);
 }
 
@@ -768,7 +782,7 @@ static void add_totals(struct merge *merge, struct reader *reader, const struct 
         }
     }
     for (size_t host = 0; host < head->hosts; host++) {
-        add_counters(reader, totals->hosts_counters[host]);
+        add_numbers(reader, totals->hosts_counters[host], sizeof totals->hosts_counters[host]);
         for (size_t i = 0; i < OPERATIONS; i++) {
             add_histogram(reader, &merge->host_histograms[host][i]);
         }
@@ -791,20 +805,19 @@ static void add_totals(struct merge *merge, struct reader *reader, const struct 
 static void add_finding(struct result *result, const char *machine, struct finding *finding)
 {
     struct findings *all = &result->findings;
+    char place[100] = "";
     if (finding->side == LIMIT_CLIENT) {
         char evidence[sizeof finding->evidence];
         memcpy(evidence, finding->evidence, sizeof evidence);
+        snprintf(place, sizeof place, "machine %.60s: ", machine);
         snprintf(finding->evidence, sizeof finding->evidence, "machine %.60s: %.220s", machine,
                  evidence);
     }
     for (size_t i = 0; i < all->count; i++) {
         struct finding *known = &all->entries[i];
-        char place[100];
-        snprintf(place, sizeof place, "machine %.60s: ", machine);
         if (known->id == finding->id && known->side == finding->side &&
             strcmp(known->name, finding->name) == 0 &&
-            (finding->side != LIMIT_CLIENT ||
-             strncmp(known->evidence, place, strlen(place)) == 0)) {
+            strncmp(known->evidence, place, strlen(place)) == 0) {
             known->sessions += finding->sessions;
             known->tries += finding->tries;
             return;
@@ -835,8 +848,7 @@ static bool add_sessions(struct merge *merge, struct reader *reader, size_t coun
         get_bytes(reader, &session, sizeof session);
         const size_t bytes = session.exception_count * sizeof *session.exceptions;
         if (reader->has_failed || session.index >= result->session_count ||
-            session.exception_count > (size_t)(reader->end - reader->at) ||
-            bytes > (size_t)(reader->end - reader->at)) {
+            session.exception_count > bytes_left(reader) || bytes > bytes_left(reader)) {
             reader->has_failed = true;
             return true;
         }
@@ -857,7 +869,7 @@ static bool add_sessions(struct merge *merge, struct reader *reader, size_t coun
 static bool add_samples(struct merge *merge, unsigned rank, struct reader *reader)
 {
     const uint64_t count = get(reader);
-    if (reader->has_failed || count > (size_t)(reader->end - reader->at) / sizeof(struct sample)) {
+    if (reader->has_failed || count > bytes_left(reader) / sizeof(struct sample)) {
         reader->has_failed = true;
         return true;
     }
@@ -912,19 +924,8 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
     add_causes(&result->causes, &reader, head.causes, result->ranks[rank].machine,
                &merge->operations, result->start_mono_ns);
     result->causes.others += head.other_causes;
-    bool has_memory =
-        add_sessions(merge, &reader, head.sessions) && add_trace(merge, rank, &reader, &head);
-    const uint64_t length = get(&reader);
-    if (length > (size_t)(reader.end - reader.at)) {
-        reader.has_failed = true;
-    } else if (has_memory && !reader.has_failed) {
-        struct reader intervals = {.at = reader.at, .end = reader.at + length};
-        has_memory = add_intervals(merge, &intervals);
-        reader.at += length;
-        reader.has_failed = intervals.has_failed;
-    }
-    has_memory = has_memory && add_samples(merge, rank, &reader);
-    if (!has_memory) {
+    if (!add_sessions(merge, &reader, head.sessions) || !add_trace(merge, rank, &reader, &head) ||
+        !add_intervals(merge, &reader) || !add_samples(merge, rank, &reader)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the result of rank %u", rank);
         return STATUS_FATAL;
     }
@@ -1199,7 +1200,7 @@ static bool join_traces(struct result *result)
 static void add_up_held(struct slots *slots)
 {
     for (size_t i = 1; i < slots->count; i++) {
-        slots->entries[i].rows_held += slots->entries[i - 1].rows_held;
+        slots->entries[i].head.rows_held += slots->entries[i - 1].head.rows_held;
     }
 }
 
@@ -1209,7 +1210,7 @@ bool merge_finish(struct merge *merge)
     add_up_held(&merge->seconds);
     add_up_held(&merge->stages);
     for (size_t i = 0; i < merge->stages.count; i++) {
-        if (merge->stages.entries[i].end_ns > 0) { /* a jump has no row */
+        if (merge->stages.entries[i].head.end_ns > 0) { /* a jump has no row */
             struct interval stage;
             fill_interval(merge, &merge->stages.entries[i], &stage);
             stage.is_stage = true;

@@ -28,20 +28,24 @@ enum {
     LINES_BYTES = 1 << 20, /* most bytes of lines in one message */
 };
 
-void ranks_lose(struct ranks *ranks, unsigned rank)
+void ranks_enter(struct ranks *ranks, unsigned rank, enum peer_stage stage)
 {
     struct peer *peer = &ranks->peers[rank];
-    ranks->is_broken = true;
-    peer->lost_ns = peer->is_lost ? peer->lost_ns : ranks->poll_clock_ns;
-    peer->is_lost = !peer->has_result;
-    if (rank == 0) {
-        ranks->has_ended = true;
+    if (stage > peer->stage) {
+        peer->stage = stage;
+        peer->lost_ns = stage == PEER_LOST ? ranks->poll_clock_ns : peer->lost_ns;
     }
+}
+
+void ranks_lose(struct ranks *ranks, unsigned rank)
+{
+    ranks->is_broken = true;
+    ranks_enter(ranks, rank, PEER_LOST);
 }
 
 void ranks_post(struct ranks *ranks, unsigned to, enum kind kind, const void *payload, size_t size)
 {
-    char *bytes = ranks->peers[to].is_lost ? NULL : malloc(HEAD_BYTES + size);
+    char *bytes = ranks->peers[to].stage == PEER_LOST ? NULL : malloc(HEAD_BYTES + size);
     bool is_sent = false;
     if (bytes != NULL) {
         memset(bytes, 0, HEAD_BYTES);
@@ -64,7 +68,8 @@ int64_t ranks_beat_ns(const struct ranks *ranks)
 bool ranks_is_alive(const struct ranks *ranks, unsigned rank)
 {
     const struct peer *peer = &ranks->peers[rank];
-    return !peer->is_lost && (ranks->signal_ns == 0 || peer->heard_ns >= ranks->signal_ns);
+    return peer->stage != PEER_LOST &&
+           (ranks->signal_ns == 0 || peer->heard_ns >= ranks->signal_ns);
 }
 
 bool ranks_is_beating(const struct ranks *ranks, unsigned rank)
@@ -80,13 +85,6 @@ void ranks_post_all(struct ranks *ranks, enum kind kind, const void *payload, si
             ranks_post(ranks, i, kind, payload, size);
         }
     }
-}
-
-enum kind ranks_kind_of(const struct message *message)
-{
-    enum kind kind;
-    memcpy(&kind, message->bytes, sizeof kind);
-    return kind;
 }
 
 void ranks_open_message(const struct message *message, void *payload, size_t size)
@@ -128,9 +126,9 @@ static void note_pong(struct peer *peer, const int64_t moments_ns[2])
     }
 }
 
-static void note_state(struct ranks *ranks, unsigned from, const struct message *message)
+static void note_state(struct ranks *ranks, const struct message *message)
 {
-    struct peer *peer = &ranks->peers[from];
+    struct peer *peer = &ranks->peers[message->from];
     struct ranks_state state;
     ranks_open_message(message, &state, sizeof state);
     pthread_mutex_lock(&ranks->lock);
@@ -164,7 +162,7 @@ static bool handle(struct ranks *ranks, const struct message *message)
 {
     struct end end;
     int64_t moments_ns[2];
-    switch (ranks_kind_of(message)) {
+    switch (message->kind) {
     case KIND_PING:
         ranks_open_message(message, moments_ns, sizeof moments_ns[0]);
         moments_ns[1] = mono_now_ns();
@@ -181,16 +179,15 @@ static bool handle(struct ranks *ranks, const struct message *message)
         give_lines(ranks);
         return true;
     case KIND_STATE:
-        note_state(ranks, message->from, message);
+        note_state(ranks, message);
         return true;
     case KIND_ORDERS:
         ranks_open_message(message, &ranks->orders, sizeof ranks->orders);
         return true;
     case KIND_END:
         ranks_open_message(message, &end, sizeof end);
-        ranks->is_merged = end.is_merged;
         ranks->is_broken = ranks->is_broken || end.is_broken;
-        ranks->has_ended = true;
+        ranks_enter(ranks, message->from, end.is_merged ? PEER_MERGED : PEER_ENDED);
         return true;
     default:
         return false;
@@ -217,6 +214,7 @@ void ranks_poll(struct ranks *ranks)
             continue;
         }
         *message = (struct message){.from = from, .size = size - HEAD_BYTES, .bytes = bytes};
+        memcpy(&message->kind, bytes, sizeof message->kind);
         ranks->peers[from].heard_ns = ranks->poll_clock_ns;
         if (handle(ranks, message)) {
             ranks_free_message(message);
@@ -227,15 +225,16 @@ void ranks_poll(struct ranks *ranks)
     }
 }
 
-struct message *ranks_find_message(struct ranks *ranks, enum kind kind)
+struct message *ranks_find_message(struct ranks *ranks, unsigned from, enum kind kind)
 {
     for (struct message **at = &ranks->first; *at != NULL; at = &(*at)->next) {
         struct message *message = *at;
-        if (ranks_kind_of(message) == kind) {
+        if (message->kind == kind && (from == ANY_RANK || from == message->from)) {
             *at = message->next;
             if (ranks->last == &message->next) {
                 ranks->last = at;
             }
+            ranks->peers[message->from].is_awaited = false;
             return message;
         }
     }
@@ -280,20 +279,26 @@ bool ranks_is_mute(const struct ranks *ranks, unsigned rank)
 
 static void lose_mute(struct ranks *ranks)
 {
-    const unsigned first = ranks->number > 0 ? 0 : 1;
-    for (unsigned i = first; i < (ranks->number > 0 ? 1 : ranks->count); i++) {
-        if (ranks_is_mute(ranks, i)) {
+    for (unsigned i = 0; i < ranks->count; i++) {
+        if (ranks_is_partner(ranks, i) && ranks_is_mute(ranks, i)) {
             ranks_lose(ranks, i);
         }
     }
 }
 
-struct message *ranks_wait_for(struct ranks *ranks, enum kind kind)
+void ranks_await_all(struct ranks *ranks)
+{
+    for (unsigned i = 1; i < ranks->count; i++) {
+        ranks->peers[i].is_awaited = true;
+    }
+}
+
+struct message *ranks_wait_for(struct ranks *ranks, unsigned from, enum kind kind)
 {
     struct wait wait = {.sleep_ns = 0};
     ranks_poll(ranks);
     struct message *message;
-    while ((message = ranks_find_message(ranks, kind)) == NULL && !ranks->has_ended &&
+    while ((message = ranks_find_message(ranks, from, kind)) == NULL && !ranks_have_ended(ranks) &&
            !ranks->is_broken) {
         if (!ranks_wait_on(ranks, &wait)) {
             ranks->is_broken = true;
@@ -304,8 +309,18 @@ struct message *ranks_wait_for(struct ranks *ranks, enum kind kind)
             lose_mute(ranks);
         }
     }
-    if (message != NULL) {
-        ranks->peers[message->from].has_answered = true;
-    }
     return message;
+}
+
+unsigned ranks_receive(struct ranks *ranks, unsigned from, enum kind kind, void *payload,
+                       size_t size)
+{
+    struct message *message = ranks_wait_for(ranks, from, kind);
+    if (message == NULL) {
+        return NO_RANK;
+    }
+    const unsigned sender = message->from;
+    ranks_open_message(message, payload, size);
+    ranks_free_message(message);
+    return sender;
 }

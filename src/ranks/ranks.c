@@ -79,13 +79,12 @@ enum exit_code ranks_report_loss(const struct ranks *ranks, struct error *error)
     if (ranks->number > 0 && !ranks_is_mute(ranks, 0)) {
         return EXIT_CODE_INTERRUPTED;
     }
-    unsigned rank = ranks->number > 0 ? 0 : 1;
-    for (unsigned i = ranks->count - 1; i > 0 && ranks->number == 0; i--) {
-        if (ranks->peers[i].is_lost ||
-            (!ranks->peers[i].has_answered && !ranks->peers[rank].is_lost)) {
-            rank = i;
-        }
+    unsigned lost = 0, awaited = 0;
+    for (unsigned i = ranks->count - 1; i > 0; i--) {
+        lost = ranks->peers[i].stage == PEER_LOST ? i : lost;
+        awaited = ranks->peers[i].is_awaited ? i : awaited;
     }
+    const unsigned rank = lost > 0 ? lost : awaited;
     if (interrupt_requested()) {
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted before all ranks were ready");
         return EXIT_CODE_INTERRUPTED;
@@ -118,13 +117,14 @@ void ranks_end(struct ranks *ranks, bool is_merged)
     struct wait wait = {.sleep_ns = 0};
     if (ranks->number == 0) {
         for (unsigned i = 1; i < ranks->count; i++) {
-            const struct end end = {is_merged && !ranks->peers[i].is_refused, ranks->is_broken};
+            const bool is_refused = ranks->peers[i].stage == PEER_REFUSED;
+            const struct end end = {is_merged && !is_refused, ranks->is_broken};
             if (ranks_is_alive(ranks, i)) {
                 ranks_post(ranks, i, KIND_END, &end, sizeof end);
             }
         }
-    } else if (!ranks->has_ended) {
-        ranks_free_message(ranks_wait_for(ranks, KIND_END));
+    } else if (!ranks_have_ended(ranks)) {
+        ranks_free_message(ranks_wait_for(ranks, 0, KIND_END));
     }
     const int64_t limit_ns = mono_now_ns() + END_LIMIT_NS;
     while (!ranks->module->is_idle() && (!ranks->is_broken || mono_now_ns() < limit_ns) &&
@@ -219,11 +219,11 @@ static const struct ranks_module *load_module(struct error *error)
 
 /* Returns a hash of the command line. All ranks use the options of rank 0, so different options on
  * another rank would be ignored silently. */
-static uint64_t hash_command(bool is_of_sweep)
+static uint64_t hash_command(void)
 {
     uint64_t hash = 1;
     size_t arguments = 0;
-    FILE *line = is_of_sweep ? NULL : fopen("/proc/self/cmdline", "re");
+    FILE *line = fopen("/proc/self/cmdline", "re");
     if (line == NULL) {
         return 0;
     }
@@ -235,11 +235,30 @@ static uint64_t hash_command(bool is_of_sweep)
     return hash;
 }
 
+/* Checks the introduction of another rank, at rank 0. Fills *error unless the code is OK. */
+static enum exit_code check_hello(unsigned rank, const struct hello *hello, const struct hello *own,
+                                  struct error *error)
+{
+    if (strcmp(hello->version, own->version) != 0) {
+        return usage_refuse(error,
+                            "machine %s has a different version: %s there, %s here (%s): "
+                            "install the same version everywhere",
+                            hello->machine, hello->version, own->version, own->machine);
+    }
+    if (hello->command != own->command) {
+        return usage_refuse(error,
+                            "rank %u on machine %s was started with different options from rank "
+                            "0 on %s: start all ranks with the same command line",
+                            rank, hello->machine, own->machine);
+    }
+    return EXIT_CODE_OK;
+}
+
 /* Introduces all ranks to rank 0, which compares their versions and command lines and then sends
  * the names of all machines. */
 static enum exit_code meet(struct ranks *ranks, bool is_of_sweep, struct error *error)
 {
-    struct hello own = {.command = hash_command(is_of_sweep)};
+    struct hello own = {.command = is_of_sweep ? 0 : hash_command()};
     snprintf(own.version, sizeof own.version, "append %s, layout %zu", APPEND_VERSION,
              merge_layout());
     gethostname(own.machine, sizeof own.machine - 1);
@@ -249,28 +268,15 @@ static enum exit_code meet(struct ranks *ranks, bool is_of_sweep, struct error *
     if (ranks->number > 0) {
         ranks_post(ranks, 0, KIND_HELLO, &own, sizeof own);
     } else {
+        ranks_await_all(ranks);
         for (unsigned i = 1; i < ranks->count; i++) {
-            struct message *message = ranks_wait_for(ranks, KIND_HELLO);
-            struct hello hello = {.machine = ""};
-            if (message == NULL) {
+            struct hello hello;
+            const unsigned from = ranks_receive(ranks, ANY_RANK, KIND_HELLO, &hello, sizeof hello);
+            if (from == NO_RANK) {
                 return ranks_report_loss(ranks, error);
             }
-            ranks_open_message(message, &hello, sizeof hello);
-            memcpy(ranks->peers[message->from].machine, hello.machine, MACHINE_BYTES);
-            if (code == EXIT_CODE_OK && strcmp(hello.version, own.version) != 0) {
-                code = usage_refuse(error,
-                                    "machine %s has a different version: %s there, %s here (%s): "
-                                    "install the same version everywhere",
-                                    hello.machine, hello.version, own.version, own.machine);
-            }
-            if (code == EXIT_CODE_OK && hello.command != own.command) {
-                code = usage_refuse(
-                    error,
-                    "rank %u on machine %s was started with different options from rank "
-                    "0 on %s: start all ranks with the same command line",
-                    message->from, hello.machine, own.machine);
-            }
-            ranks_free_message(message);
+            memcpy(ranks->peers[from].machine, hello.machine, MACHINE_BYTES);
+            code = code == EXIT_CODE_OK ? check_hello(from, &hello, &own, error) : code;
         }
         for (unsigned i = 0; i < ranks->count; i++) {
             buffer_add(&names, ranks->peers[i].machine, MACHINE_BYTES);
@@ -317,11 +323,10 @@ static enum exit_code begin(struct ranks **made, bool runs_programs, struct erro
     pthread_mutex_init(&ranks->lock, NULL);
     ranks->peers = calloc(ranks->count, sizeof *ranks->peers);
     if (ranks->peers == NULL || ranks->count > RANKS_MAX) {
-        const unsigned count = ranks->count;
+        error_set(error, ERROR_MEMORY, 0, NULL, "%u ranks are too many: at most %d are possible",
+                  ranks->count, RANKS_MAX);
         fini(ranks);
         module->end(false);
-        error_set(error, ERROR_MEMORY, 0, NULL, "%u ranks are too many: at most %d are possible",
-                  count, RANKS_MAX);
         return EXIT_CODE_CLIENT_LIMIT;
     }
     if (ranks->count == 1) {
@@ -378,7 +383,7 @@ enum exit_code ranks_close_run(struct ranks *ranks, enum exit_code code, struct 
            ranks_wait_on(ranks, &wait)) {
     } /* without this wait the report of the end could overtake the program's last bulk message */
     for (unsigned i = 0; i < ranks->count; i++) {
-        if ((i == 0) != (ranks->number == 0) && ranks_is_alive(ranks, i) && !relay_tell_end(i)) {
+        if (ranks_is_partner(ranks, i) && ranks_is_alive(ranks, i) && !relay_tell_end(i)) {
             ranks_lose(ranks, i);
         }
     }
@@ -396,28 +401,31 @@ bool ranks_give_text(struct ranks *ranks, struct buffer *text)
         }
         return true;
     }
-    struct message *message = ranks_wait_for(ranks, KIND_TEXT);
-    if (message != NULL) {
-        buffer_clear(text);
-        buffer_add(text, message->bytes + HEAD_BYTES, message->size);
+    struct message *message = ranks_wait_for(ranks, 0, KIND_TEXT);
+    if (message == NULL) {
+        return false;
     }
+    buffer_clear(text);
+    buffer_add(text, message->bytes + HEAD_BYTES, message->size);
     ranks_free_message(message);
-    return message != NULL && !buffer_failed(text);
+    return !buffer_failed(text);
 }
 
-/* Reads another rank's KIND_READY message, at rank 0. Returns the exit code in it, or
- * EXIT_CODE_USAGE if that rank has a different version of the client library. Fills *error unless
- * the code is OK. */
-static enum exit_code receive_ready(struct ranks *ranks, const struct message *message,
-                                    const char *version, struct error *error)
+/* Waits, at rank 0, for the outcome of another rank. Returns the exit code of that rank, or
+ * EXIT_CODE_USAGE if it has a different version of the client library. Fills *error unless the code
+ * is OK. */
+static enum exit_code receive_ready(struct ranks *ranks, const char *version, struct error *error)
 {
-    const char *machine = ranks->peers[message->from].machine;
     struct ready ready;
-    ranks_open_message(message, &ready, sizeof ready);
-    ranks->is_any_tracing = ranks->is_any_tracing || ready.is_tracing;
+    const unsigned from = ranks_receive(ranks, ANY_RANK, KIND_READY, &ready, sizeof ready);
+    if (from == NO_RANK) {
+        return ranks_report_loss(ranks, error);
+    }
+    const char *machine = ranks->peers[from].machine;
+    ranks->is_tracing = ranks->is_tracing || ready.is_tracing;
     if (ready.code != EXIT_CODE_OK) {
         error_set(error, ready.error.kind, ready.error.native_code, ready.error.sqlstate,
-                  "machine %.60s, rank %u: %s", machine, message->from, ready.error.text);
+                  "machine %.60s, rank %u: %s", machine, from, ready.error.text);
         return ready.code;
     }
     if (version != NULL && strcmp(ready.version, version) != 0) {
@@ -432,13 +440,13 @@ static enum exit_code receive_ready(struct ranks *ranks, const struct message *m
 void ranks_set_tracing(struct ranks *ranks)
 {
     if (ranks != NULL) {
-        ranks->is_tracing = ranks->is_any_tracing = true;
+        ranks->is_tracing = true;
     }
 }
 
 bool ranks_is_any_tracing(const struct ranks *ranks)
 {
-    return ranks == NULL || ranks->is_any_tracing;
+    return ranks == NULL || ranks->is_tracing;
 }
 
 enum exit_code ranks_agree(struct ranks *ranks, enum exit_code code, const char *version,
@@ -451,23 +459,13 @@ enum exit_code ranks_agree(struct ranks *ranks, enum exit_code code, const char 
         struct ready ready = {.code = code, .is_tracing = ranks->is_tracing, .error = *error};
         snprintf(ready.version, sizeof ready.version, "%s", version == NULL ? "" : version);
         ranks_post(ranks, 0, KIND_READY, &ready, sizeof ready);
-        struct message *message = ranks_wait_for(ranks, KIND_AGREED);
-        if (message == NULL) {
-            code = EXIT_CODE_INTERRUPTED;
-        } else {
-            ranks_open_message(message, &code, sizeof code);
-        }
-        ranks_free_message(message);
+        code = EXIT_CODE_INTERRUPTED;
+        ranks_receive(ranks, 0, KIND_AGREED, &code, sizeof code);
         return code;
     }
-    for (unsigned i = 1; i < ranks->count; i++) {
-        ranks->peers[i].has_answered = false;
-    }
+    ranks_await_all(ranks);
     for (unsigned i = 1; i < ranks->count && code == EXIT_CODE_OK; i++) {
-        struct message *message = ranks_wait_for(ranks, KIND_READY);
-        code = message == NULL ? ranks_report_loss(ranks, error)
-                               : receive_ready(ranks, message, version, error);
-        ranks_free_message(message);
+        code = receive_ready(ranks, version, error);
     }
     ranks_post_all(ranks, KIND_AGREED, &code, sizeof code);
     return code;
@@ -483,19 +481,15 @@ unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limi
     }
     if (ranks->number > 0) {
         ranks_post(ranks, 0, KIND_MOST, &least, sizeof least);
-    }
-    for (unsigned i = 1; i < ranks->count && (i == 1 || ranks->number == 0); i++) {
-        struct message *message = ranks_wait_for(ranks, KIND_MOST);
-        struct most other = {.sessions = 0};
-        if (message != NULL) {
-            ranks_open_message(message, &other, sizeof other);
+        least = (struct most){.sessions = 0};
+        ranks_receive(ranks, 0, KIND_MOST, &least, sizeof least);
+    } else {
+        ranks_await_all(ranks);
+        for (unsigned i = 1; i < ranks->count; i++) {
+            struct most other = {.sessions = 0};
+            ranks_receive(ranks, ANY_RANK, KIND_MOST, &other, sizeof other);
+            least = other.sessions < least.sessions ? other : least;
         }
-        ranks_free_message(message);
-        if (ranks->number > 0 || other.sessions < least.sessions) {
-            least = other;
-        }
-    }
-    if (ranks->number == 0) {
         ranks_post_all(ranks, KIND_MOST, &least, sizeof least);
     }
     *binding = least.rank;
@@ -527,7 +521,7 @@ static void decide_level(const struct ranks *ranks, struct ranks_orders *orders)
     enum ranks_stage least = STAGE_HELD;
     for (unsigned i = 0; i < ranks->count; i++) {
         const struct ranks_state *state = &ranks->peers[i].state;
-        if (ranks->peers[i].is_lost) {
+        if (ranks->peers[i].stage == PEER_LOST) {
             continue;
         }
         const bool is_there = state->level == orders->level;
@@ -540,6 +534,15 @@ static void decide_level(const struct ranks *ranks, struct ranks_orders *orders)
         orders->end == SEARCH_GOES_ON && orders->has_lost ? SEARCH_RANK_LOST : orders->end;
 }
 
+/* Stops the run, if a stop is due. The first reason counts. */
+static void stop(struct ranks_orders *orders, bool is_due, enum stop_reason reason)
+{
+    if (is_due && !orders->is_stopped) {
+        orders->is_stopped = true;
+        orders->reason = reason;
+    }
+}
+
 /* Decides the orders from the states of all ranks, at rank 0. Lost ranks are left out, so that no
  * rank waits for them. */
 static void decide(struct ranks *ranks, unsigned min_sessions, struct ranks_orders *orders)
@@ -547,36 +550,25 @@ static void decide(struct ranks *ranks, unsigned min_sessions, struct ranks_orde
     bool are_up = true, are_done = true;
     uint64_t up = 0;
     for (unsigned i = 0; i < ranks->count; i++) {
-        struct peer *peer = &ranks->peers[i];
-        const struct ranks_state *state = &peer->state;
-        if (i > 0 && !peer->has_result && ranks_is_silent(ranks, i)) {
+        const struct ranks_state *state = &ranks->peers[i].state;
+        if (i > 0 && ranks_is_silent(ranks, i)) {
             ranks_lose(ranks, i);
         }
-        if (peer->is_lost) {
+        if (ranks->peers[i].stage == PEER_LOST) {
             orders->has_lost = true;
             continue;
         }
         are_up = are_up && state->is_up;
-        are_done = are_done && (state->is_done || peer->has_result);
+        are_done = are_done && state->is_done;
         up += state->counters[RECORDER_SESSIONS_CONNECTED] -
               MIN(state->counters[RECORDER_SESSIONS_DROPPED],
                   state->counters[RECORDER_SESSIONS_CONNECTED]);
-        if (state->is_stopped && !orders->is_stopped) {
-            orders->is_stopped = true;
-            orders->reason = state->reason;
-        }
+        stop(orders, state->is_stopped, state->reason);
     }
     orders->up = up;
-    if (orders->has_lost && !orders->is_stopped) {
-        orders->is_stopped = true;
-        orders->reason = STOP_RANK;
-    }
-    const bool has_no_session = are_up && up == 0 && orders->go_ns == 0;
-    const bool has_too_few = are_up && min_sessions > 1 && up < min_sessions && !are_done;
-    if (!orders->is_stopped && (has_no_session || has_too_few)) {
-        orders->is_stopped = true;
-        orders->reason = has_no_session ? STOP_NO_SESSION : STOP_TOO_FEW;
-    }
+    stop(orders, orders->has_lost, STOP_RANK);
+    stop(orders, are_up && up == 0 && orders->go_ns == 0, STOP_NO_SESSION);
+    stop(orders, are_up && min_sessions > 1 && up < min_sessions && !are_done, STOP_TOO_FEW);
     if (are_up && orders->go_ns == 0) {
         orders->go_ns = mono_now_ns() + GO_LEAD_NS;
     }
@@ -591,6 +583,7 @@ void ranks_begin_level(struct ranks *ranks, unsigned sessions, struct ranks_orde
     ranks->orders.stage = STAGE_CLIMBS;
     ranks->orders.has_failed = false;
     *orders = ranks->orders;
+    ranks_await_all(ranks); /* for their packed levels */
 }
 
 void ranks_note_level(struct ranks *ranks, enum level_outcome outcome)
@@ -622,6 +615,17 @@ static void give_orders(struct ranks *ranks)
     }
 }
 
+/* Sends the state of this rank to rank 0, if the state has changed or a beat is due. */
+static void give_state(struct ranks *ranks, bool has_changed)
+{
+    const int64_t now_ns = mono_now_ns();
+    if (has_changed || now_ns - ranks->sent_ns >= ranks_beat_ns(ranks)) {
+        const struct ranks_state *own = &ranks->peers[ranks->number].state;
+        ranks->sent_ns = now_ns;
+        ranks_post(ranks, 0, KIND_STATE, own, sizeof *own);
+    }
+}
+
 void ranks_exchange(struct ranks *ranks, const struct ranks_state *own, unsigned min_sessions,
                     struct ranks_orders *orders)
 {
@@ -639,14 +643,11 @@ void ranks_exchange(struct ranks *ranks, const struct ranks_state *own, unsigned
             give_orders(ranks);
         }
     } else {
-        if (has_changed || now_ns - ranks->sent_ns >= ranks_beat_ns(ranks)) {
-            ranks->sent_ns = now_ns;
-            ranks_post(ranks, 0, KIND_STATE, own, sizeof *own);
-        }
-        if (ranks->poll_clock_ns - ranks->peers[0].heard_ns > RANKS_SLOW_LOST_NS) {
+        give_state(ranks, has_changed);
+        if (ranks_is_mute(ranks, 0)) {
             ranks_lose(ranks, 0);
         }
-        if (ranks->has_ended) {
+        if (ranks_have_ended(ranks)) {
             ranks->orders.is_stopped = true;
             ranks->orders.reason = STOP_RANK;
             ranks->orders.is_done = true;
@@ -698,14 +699,9 @@ bool ranks_await_merge(struct ranks *ranks, int64_t limit_ns)
 {
     struct wait wait = {.sleep_ns = 0};
     const int64_t until_ns = mono_now_ns() + limit_ns;
-    while (!ranks->has_ended) {
-        const int64_t now_ns = mono_now_ns();
-        if (now_ns - ranks->sent_ns >= ranks_beat_ns(ranks)) {
-            ranks->sent_ns = now_ns;
-            ranks_post(ranks, 0, KIND_STATE, &ranks->peers[ranks->number].state,
-                       sizeof(struct ranks_state));
-        }
-        if (limit_ns > 0 && now_ns >= until_ns) {
+    while (!ranks_have_ended(ranks)) {
+        give_state(ranks, false);
+        if (limit_ns > 0 && mono_now_ns() >= until_ns) {
             return false;
         }
         if (!ranks_wait_on(ranks, &wait)) {
@@ -713,19 +709,17 @@ bool ranks_await_merge(struct ranks *ranks, int64_t limit_ns)
             break;
         }
     }
-    return ranks->is_merged;
+    return ranks->peers[0].stage == PEER_MERGED;
 }
 
-/* Returns the payload of a received message of this kind, which the caller frees, or NULL if no
- * message of this kind was received. */
-static void *take_part(struct ranks *ranks, enum kind kind, unsigned *rank, size_t *size)
+/* Frees the message, which may be NULL, and returns its payload, which the caller frees. */
+static void *keep_payload(struct message *message, unsigned *from, size_t *size)
 {
-    struct message *message = ranks_find_message(ranks, kind);
     if (message == NULL) {
         return NULL;
     }
     char *bytes = message->bytes;
-    *rank = message->from;
+    *from = message->from;
     *size = message->size;
     memmove(bytes, bytes + HEAD_BYTES, message->size);
     free(message);
@@ -734,16 +728,28 @@ static void *take_part(struct ranks *ranks, enum kind kind, unsigned *rank, size
 
 void *ranks_take_level(struct ranks *ranks, unsigned *rank, size_t *size, bool *are_all)
 {
-    void *bytes = take_part(ranks, KIND_LEVEL, rank, size);
+    struct message *message = ranks_find_message(ranks, ANY_RANK, KIND_LEVEL);
     *are_all = true;
-    if (bytes != NULL) {
-        ranks->peers[*rank].levels++;
-    }
     for (unsigned i = 1; i < ranks->count; i++) {
         const struct peer *peer = &ranks->peers[i];
-        *are_all = *are_all && (peer->levels == ranks->orders.level || peer->is_lost);
+        *are_all = *are_all && (!peer->is_awaited || peer->stage == PEER_LOST);
     }
-    return bytes;
+    return keep_payload(message, rank, size);
+}
+
+/* Loses the ranks whose result is missing and that are silent or, without `may_wait`, all of them.
+ * Returns whether a result is still missing. */
+static bool lacks_result(struct ranks *ranks, bool may_wait)
+{
+    bool lacks = false;
+    for (unsigned i = 1; i < ranks->count; i++) {
+        const struct peer *peer = &ranks->peers[i];
+        if (peer->stage == PEER_TAKES_PART && (!may_wait || ranks_is_silent(ranks, i))) {
+            ranks_lose(ranks, i);
+        }
+        lacks = lacks || peer->stage == PEER_TAKES_PART;
+    }
+    return lacks;
 }
 
 void *ranks_take_result(struct ranks *ranks, unsigned *rank, size_t *size)
@@ -751,32 +757,16 @@ void *ranks_take_result(struct ranks *ranks, unsigned *rank, size_t *size)
     struct wait wait = {.sleep_ns = 0};
     for (;;) {
         ranks_poll(ranks);
-        void *bytes = take_part(ranks, KIND_RESULT, rank, size);
-        if (bytes != NULL) {
-            ranks->peers[*rank].has_result = true;
-            ranks->peers[*rank].is_lost = false;
-            return bytes;
+        struct message *message = ranks_find_message(ranks, ANY_RANK, KIND_RESULT);
+        if (message != NULL) {
+            ranks_enter(ranks, message->from, PEER_HAS_RESULT);
+            return keep_payload(message, rank, size);
         }
         if (any_lacks_orders(ranks)) {
             give_orders(ranks); /* without the last orders the rank would go on working */
         }
-        bool is_complete = true;
-        for (unsigned i = 1; i < ranks->count; i++) {
-            struct peer *peer = &ranks->peers[i];
-            if (!peer->has_result && ranks_is_silent(ranks, i)) {
-                ranks_lose(ranks, i);
-            }
-            is_complete = is_complete && (peer->has_result || peer->is_lost);
-        }
-        if (is_complete) {
-            return NULL;
-        }
-        if (!ranks_wait_on(ranks, &wait)) {
-            for (unsigned i = 1; i < ranks->count; i++) {
-                if (!ranks->peers[i].has_result) {
-                    ranks_lose(ranks, i);
-                }
-            }
+        if (!lacks_result(ranks, true) ||
+            (!ranks_wait_on(ranks, &wait) && !lacks_result(ranks, false))) {
             return NULL;
         }
     }
@@ -784,7 +774,7 @@ void *ranks_take_result(struct ranks *ranks, unsigned *rank, size_t *size)
 
 void ranks_refuse_result(struct ranks *ranks, unsigned rank)
 {
-    ranks->peers[rank].is_refused = true;
+    ranks_enter(ranks, rank, PEER_REFUSED);
 }
 
 void ranks_offer_lines(struct ranks *ranks, int fd)
@@ -799,21 +789,18 @@ void *ranks_take_lines(struct ranks *ranks, unsigned rank, size_t *size, bool *i
     if (ranks_is_alive(ranks, rank)) {
         ranks_post(ranks, rank, KIND_MORE, "", 0);
         ranks_poll(ranks);
-        while ((message = ranks_find_message(ranks, KIND_LINES)) == NULL &&
-               (message = ranks_find_message(ranks, KIND_CUT)) == NULL &&
+        while ((message = ranks_find_message(ranks, rank, KIND_LINES)) == NULL &&
+               (message = ranks_find_message(ranks, rank, KIND_CUT)) == NULL &&
                !ranks_is_silent(ranks, rank) && ranks_wait_on(ranks, &wait)) {
         }
     }
-    *is_cut = message == NULL || ranks_kind_of(message) == KIND_CUT;
-    *size = message == NULL ? 0 : message->size;
-    char *lines = *size == 0 ? NULL : message->bytes;
-    if (lines == NULL) {
-        ranks_free_message(message);
-    } else {
-        memmove(lines, lines + HEAD_BYTES, *size);
-        free(message);
+    *is_cut = message == NULL || message->kind == KIND_CUT;
+    if (message != NULL && message->size > 0) {
+        return keep_payload(message, &rank, size);
     }
-    return lines;
+    ranks_free_message(message);
+    *size = 0;
+    return NULL;
 }
 
 bool ranks_may_signal(const struct ranks *ranks)
@@ -824,7 +811,7 @@ bool ranks_may_signal(const struct ranks *ranks)
     bool may = ranks->number > 0 && ranks->orders.reason == STOP_RANK;
     for (unsigned i = 1; i < ranks->count && ranks->number == 0 && ranks->signal_ns > 0; i++) {
         const struct peer *peer = &ranks->peers[i];
-        may = may || (peer->is_lost && peer->lost_ns >= ranks->signal_ns &&
+        may = may || (peer->stage == PEER_LOST && peer->lost_ns >= ranks->signal_ns &&
                       peer->heard_ns <= ranks->signal_ns);
     }
     return may;
@@ -833,5 +820,5 @@ bool ranks_may_signal(const struct ranks *ranks)
 const struct ranks_state *ranks_lost(const struct ranks *ranks, unsigned rank)
 {
     const struct peer *peer = &ranks->peers[rank];
-    return peer->is_lost || peer->is_refused ? &peer->state : NULL;
+    return peer->stage == PEER_LOST || peer->stage == PEER_REFUSED ? &peer->state : NULL;
 }

@@ -158,7 +158,9 @@ enum ranks_stage {
     STAGE_HELD,   /* the sessions were up for the whole hold */
 };
 
-/* The state of a rank's sessions, which the rank sends to rank 0 while sessions live. */
+/* The state of a rank's sessions, which the rank sends to rank 0 while sessions live. A rank whose
+ * sessions are over is also done, and a rank that is done is also up, except that is_up stays false
+ * in a search. */
 struct ranks_state {
     bool is_up;   /* all sessions have connected or failed */
     bool is_done; /* all sessions have done their work */

@@ -23,7 +23,9 @@
 
 enum {
     MACHINE_BYTES = sizeof(((struct rank_result *)0)->machine),
-    HEAD_BYTES = 8 /* room for the kind of a message; keeps the payload after it aligned */
+    HEAD_BYTES = 8, /* room for the kind of a message; keeps the payload after it aligned */
+    ANY_RANK = RANKS_MAX,
+    NO_RANK
 };
 
 enum kind {
@@ -51,11 +53,24 @@ struct end {
     bool is_broken; /* a rank is lost, so the ranks cannot wait for all others */
 };
 
+/* A message, as it was received. */
 struct message {
     struct message *next;
-    unsigned from;
+    unsigned from; /* the sender */
+    enum kind kind;
     size_t size; /* size of the payload */
     char *bytes; /* the kind, then the payload; owned */
+};
+
+/* The stage of another rank, as this rank sees it. A rank only enters later stages: what would move
+ * it back comes too late. */
+enum peer_stage {
+    PEER_TAKES_PART,
+    PEER_ENDED,      /* of rank 0: it has ended the ranks without the result of this rank */
+    PEER_LOST,       /* nothing is sent to the rank, and no function waits for it */
+    PEER_HAS_RESULT, /* at rank 0: the result of the rank has arrived, even if the rank was lost */
+    PEER_REFUSED,    /* at rank 0: the result was damaged; the rank counts as lost, but can end */
+    PEER_MERGED,     /* of rank 0: it has ended the ranks, and has the result of this rank */
 };
 
 /* A rank, as this rank knows it. Only rank 0 knows the clocks and states of all ranks. */
@@ -63,19 +78,17 @@ struct peer {
     char machine[MACHINE_BYTES];
     uint64_t weight;
     struct plan_share share;
-    unsigned part;            /* number of the sessions that share() gave to the rank last */
-    struct ranks_clock clock; /* the latest measurement of the rank's clock */
-    int64_t first_offset_ns, first_error_ns;
+    unsigned part; /* number of the sessions that share() gave to the rank last */
+    /* the latest measurement of the rank's clock, and the measurement before the run */
+    struct ranks_clock clock, first_clock;
     int64_t trip_ns;   /* shortest round trip of this measurement */
     unsigned pings;    /* pings answered in this measurement */
     int64_t pinged_ns; /* moment at which the ping in flight was sent; 0: no ping in flight */
     int64_t heard_ns;  /* moment at which the rank's latest message arrived, on the poll clock */
     int64_t lost_ns;   /* moment at which the rank was lost, on the poll clock */
-    bool has_answered; /* the rank has sent the message that this rank waits for */
-    bool has_result, is_lost;
-    bool is_refused;   /* the result of the rank was damaged */
+    enum peer_stage stage;
+    bool is_awaited;   /* rank 0 waits for a message of every rank, and lacks that of this rank */
     bool lacks_orders; /* the rank has not received the latest orders */
-    unsigned levels;   /* number of packed levels that the rank has sent, in a search */
     struct ranks_state state;
 };
 
@@ -84,11 +97,9 @@ struct ranks {
     unsigned number, count;
     struct peer *peers;            /* one entry for each rank */
     struct message *first, **last; /* queue of received messages that a function waits for */
-    bool has_ended;                /* rank 0 has ended the ranks, or is lost */
-    bool is_merged;
-    bool is_broken;     /* some rank cannot take part in the end */
-    bool runs_programs; /* each run is a program of its own */
-    bool is_tracing, is_any_tracing;
+    bool is_broken;                /* some rank cannot take part in the end */
+    bool runs_programs;            /* each run is a program of its own */
+    bool is_tracing;               /* this rank traces I/O or, at rank 0, any rank does */
     int lines; /* descriptor of the file whose lines are offered; -1: no lines are offered */
     off_t lines_given; /* number of bytes of the file that were sent */
     int64_t alert_ns;  /* moment until which a wait yields instead of sleeping */
@@ -117,26 +128,49 @@ void ranks_post_all(struct ranks *ranks, enum kind kind, const void *payload, si
  * queues the others. */
 void ranks_poll(struct ranks *ranks);
 
-/* Takes the first message of a kind from the queue; the caller frees it. Returns NULL if the queue
- * has no message of the kind. */
-struct message *ranks_find_message(struct ranks *ranks, enum kind kind);
+/* Takes the first message of a kind that rank `from`, or ANY_RANK, has sent, out of the queue; the
+ * caller frees it. The sender is then no longer awaited. Returns NULL if there is no such message.
+ */
+struct message *ranks_find_message(struct ranks *ranks, unsigned from, enum kind kind);
 
-/* Waits for a message of a kind; the caller frees it. Returns NULL if rank 0 has ended the ranks, a
+/* Waits for a message that ranks_find_message finds. Returns NULL if rank 0 has ended the ranks, a
  * rank is lost, or the wait has reached its limit. */
-struct message *ranks_wait_for(struct ranks *ranks, enum kind kind);
+struct message *ranks_wait_for(struct ranks *ranks, unsigned from, enum kind kind);
+
+/* Waits like ranks_wait_for, copies the payload to `payload`, of `size` bytes, and returns the
+ * sender. Missing bytes are zeroed. Returns NO_RANK and leaves *payload if the wait fails. */
+unsigned ranks_receive(struct ranks *ranks, unsigned from, enum kind kind, void *payload,
+                       size_t size);
+
+/* Notes, at rank 0, that a message of every other rank is awaited. */
+void ranks_await_all(struct ranks *ranks);
 
 /* Sleeps for a moment, then polls. Returns false if the wait has reached its limit, which a signal
  * sets. */
 bool ranks_wait_on(struct ranks *ranks, struct wait *wait);
 
-enum kind ranks_kind_of(const struct message *message);
-
 /* Copies the payload to `payload`, of `size` bytes; missing bytes are zeroed. */
 void ranks_open_message(const struct message *message, void *payload, size_t size);
 void ranks_free_message(struct message *message); /* `message` may be NULL */
 
-/* Counts a rank as lost, unless its result has arrived. The loss of rank 0 ends the ranks. */
+/* Moves a rank to a stage, unless the stage is earlier than its present stage. */
+void ranks_enter(struct ranks *ranks, unsigned rank, enum peer_stage stage);
+
+/* Counts a rank as lost, unless its result has arrived. Not all ranks can then take part in the
+ * end. */
 void ranks_lose(struct ranks *ranks, unsigned rank);
+
+/* Returns whether rank 0 has ended the ranks, or is lost. */
+static inline bool ranks_have_ended(const struct ranks *ranks)
+{
+    return ranks->peers[0].stage != PEER_TAKES_PART;
+}
+
+/* Returns whether this rank exchanges messages with the rank. */
+static inline bool ranks_is_partner(const struct ranks *ranks, unsigned rank)
+{
+    return (rank == 0) != (ranks->number == 0);
+}
 
 /* Returns whether messages may be sent to the rank: not if the rank is lost, or silent since a
  * signal. With Open MPI a message to a dead rank may end this rank, and a signal may come from
