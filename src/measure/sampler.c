@@ -712,7 +712,7 @@ const char *const memory_source_texts[] = {
     [MEMORY_UNKNOWN] = "unknown",
     [MEMORY_SELF] = "resident memory of this program, the database included",
     [MEMORY_PSS] = "private memory of the server's processes, shared memory once (PSS)",
-    [MEMORY_RSS] = "private memory of the server's processes plus the largest shared part of any "
-                   "process (RSS)",
+    [MEMORY_RSS] = ("private memory of the server's processes plus the largest shared part of any "
+                    "process (RSS)"),
     [MEMORY_CGROUP] = "anonymous and shared memory of the server's cgroup",
 };
