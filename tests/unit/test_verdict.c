@@ -459,19 +459,6 @@ TEST(test_refused_sessions)
     free(r);
 }
 
-TEST(test_lost_rows_weigh_more_than_refused_sessions)
-{
-    struct result *r = make_good();
-    r->sessions.connected = r->sessions.finished = 9;
-    r->sessions.refused = 1;
-    r->rows.acknowledged = 900;
-    r->rows.not_sent = 100;
-    r->verification.rows_after = 900;
-    verification_evaluate(&r->verification, &r->rows);
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_SHORT, "5 acknowledged rows are lost");
-    free(r);
-}
-
 TEST(test_interrupted)
 {
     struct result *r = make_good();
@@ -826,6 +813,10 @@ TEST(test_a_search_that_breaks_a_claim)
     made->result.invariants = &claim;
     made->result.invariant_count = 1;
     assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "1 of 1 invariants is broken: no gap");
+    /* also for the exit code of a search that was interrupted */
+    made->search.end = SEARCH_INTERRUPTED;
+    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "interrupted: at least 297 sessions");
+    assert_string_equal(made->result.exit_reason, "1 of 1 invariants is broken: no gap (2 rows)");
     claim = (struct invariant_result){.state = VERIFICATION_FAILED, .reason = "gone"};
     made = make();
     made->result.invariants = &claim;
@@ -841,27 +832,6 @@ TEST(test_a_search_next_to_other_programs)
     assert_judged(made, EXIT_CODE_OK, VERDICT_DEGRADED, "CPUs at 1 of 1 levels");
     made->levels[0].cpu = (struct cpu_shares){100, 90, 5};
     assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "297 sessions were held");
-}
-
-/* The first reason in the list decides the verdict; the most serious reason decides the exit code.
- */
-TEST(test_reasons_have_weights)
-{
-    struct scripted_run run;
-    make_scripted(&run);
-    struct result *r = run.result;
-    take_from_committed(&run, 2, COUNT_IN_DOUBT);
-    r->sessions.finished = 9;
-    r->sessions.dropped = 1;
-    result_judge(r, &scripted);
-    assert_string_equal(r->verdict_reason, "only 9 of 10 sessions finished");
-    assert_non_null(strstr(r->exit_reason, "transactions are in doubt"));
-    run.table.lost = 3;
-    result_judge(r, &scripted);
-    assert_string_equal(r->verdict_reason, "only 9 of 10 sessions finished");
-    assert_string_equal(r->exit_reason, "3 committed rows are lost");
-    assert_int_equal(r->exit_code, EXIT_CODE_SHORT);
-    end_scripted(&run);
 }
 
 /* If no row was acknowledged, the exit line does not claim that all rows were. */
@@ -1088,6 +1058,230 @@ static void expect_doubt(struct result *result, const struct judge_context *cont
 {
     expect_words(result, context, EXIT_CODE_OK, verdict, "");
     assert_int_equal(result->verdict, VERDICT_DEGRADED);
+}
+
+/* In the tests of the order, every problem that is added ranks before the earlier problems, for the
+ * verdict, for the exit code or for both. Expects the beginnings of the reason of the verdict and,
+ * when it differs, of the exit line. */
+static void expect_order(const struct result *result, enum exit_code code, const char *verdict,
+                         const char *exit)
+{
+    assert_int_equal(result->exit_code, code);
+    assert_memory_equal(result->verdict_reason, verdict, strlen(verdict));
+    exit = exit == NULL ? verdict : exit;
+    assert_memory_equal(result->exit_reason, exit, strlen(exit));
+    assert_int_equal(result->exit_reason[0] == '\0', code == EXIT_CODE_OK);
+}
+
+static void expect_ranked(struct result *result, const struct judge_context *context,
+                          enum exit_code code, const char *verdict, const char *exit)
+{
+    result_judge(result, context);
+    expect_order(result, code, verdict, exit);
+}
+
+TEST(test_order_of_the_rules)
+{
+    struct result *r = make_good();
+    struct judge_context rated = {.is_local = true};
+    uint64_t *counters = r->totals.counters;
+    struct verification *v = &r->verification;
+    struct row_verification *read = &r->row_verification;
+    r->resources.mean_cpu = (struct cpu_shares){95, 2, 3};
+    expect_ranked(r, &rated, EXIT_CODE_OK, "all CPUs of this machine were busy", "");
+    rated.rate_rows_per_s = 200;
+    expect_ranked(r, &rated, EXIT_CODE_OK, "only 50 % of the requested rate", "");
+    counters[RECORDER_READS_FAILED] = 1;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "1 read failed", NULL);
+    counters[RECORDER_FRESH_BEHIND] = 1;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "reads did not show", "1 read failed");
+    read->state = VERIFICATION_DONE;
+    read->read = 999;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "the table has 1 more row than this", "1 read");
+    counters[RECORDER_BUSY_RETRIES] = 1;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "the table has 1 more row than were", "1 read");
+    v->lost_at_most = 1;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "all rows of this run are in the table", NULL);
+    read->rejected_present = 1;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "1 rejected row", "all rows of this run");
+    read->foreign = 1;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "1 row carries", "all rows of this run");
+    read->duplicates = 1;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "1 row is in the table", "all rows of this run");
+    v->lost_at_most = 0;
+    read->state = VERIFICATION_FAILED;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "the rows were not read back", NULL);
+    v->state = VERIFICATION_FAILED;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "the rows were not counted", NULL);
+    r->rows = (struct row_ledger){0};
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "no row was acknowledged", NULL);
+    r->rows = (struct row_ledger){.planned = 1000, .rejected = 1000};
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "0 of 1,000 rows", "sessions or rows are missing");
+    counters[RECORDER_REFUSALS] = 1;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "the server was read-only", "sessions or rows");
+    counters[RECORDER_RECONNECTS] = 1;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "1 connection was lost", "sessions or rows");
+    r->sessions.finished = 9;
+    r->sessions.stopped = 1;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "only 9 of 10 sessions", "sessions or rows");
+    r->sessions_cut = 1;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "1 of 10 sessions had no answer", NULL);
+    add_cause(r, CAUSE_APPEND, "no privilege");
+    r->causes.entries[0].status = STATUS_FATAL;
+    expect_ranked(r, &rated, EXIT_CODE_SERVER, "1 of 10 sessions had", "the server refused every");
+    r->stop_reason = STOP_CONDITION;
+    expect_ranked(r, &rated, EXIT_CODE_EXPECTATION, "stopped by --stop-when", NULL);
+    r->resources.mean_cpu = (struct cpu_shares){95, 3, 90};
+    expect_ranked(r, &rated, EXIT_CODE_INVALID, "client-bound", "INVALID: client-bound");
+    r->resources.suspended_ns = 1500000000;
+    expect_ranked(r, &rated, EXIT_CODE_INVALID, "append itself stood", "INVALID: append itself");
+    r->sessions.refused = 1;
+    r->sessions.requested++;
+    expect_ranked(r, &rated, EXIT_CODE_SERVER, "append itself stood still", "1 of 11 sessions");
+    r->sessions.not_started = 1;
+    r->sessions.requested++;
+    add_cause(r, CAUSE_THREAD, "no thread");
+    expect_ranked(r, &rated, EXIT_CODE_CLIENT_LIMIT, "append itself stood still", "no thread");
+    rated.untraced = 1;
+    expect_ranked(r, &rated, EXIT_CODE_CLIENT_LIMIT, "the server counted 1 writes", "no thread");
+    r->stop_reason = STOP_RANK;
+    expect_ranked(r, &rated, EXIT_CODE_CLIENT_LIMIT, "a rank was lost", "no thread");
+    v->lost_at_most = 1;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "up to 1 acknowledged row is lost", NULL);
+    v->is_shrunk = true;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "the table has fewer rows than before", NULL);
+    r->stop_reason = STOP_TOO_FEW;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "only 0 of 12 sessions were up", "the table has");
+    v->is_shrunk = false;
+    expect_ranked(r, &rated, EXIT_CODE_SHORT, "only 0 of 12 sessions were up", "up to 1 ack");
+    r->sessions.requested++;
+    expect_ranked(r, &rated, EXIT_CODE_INTERNAL, "a ledger does not balance", NULL);
+    r->stop_reason = STOP_INTERRUPTED;
+    expect_ranked(r, &rated, EXIT_CODE_INTERRUPTED, "the run was interrupted", "interrupted: 0 of");
+    free(r);
+}
+
+TEST(test_order_of_the_rules_with_a_script)
+{
+    struct invariant_result claim = {.claim = "no gap", .state = VERIFICATION_FAILED};
+    struct verification tables[2] = {{.state = VERIFICATION_FAILED}, {.state = VERIFICATION_DONE}};
+    struct scripted_run run;
+    make_scripted(&run);
+    struct result *r = run.result;
+    uint64_t *counters = r->totals.counters;
+    counters[RECORDER_RECONNECTS] = 1;
+    expect_ranked(r, &scripted, EXIT_CODE_OK, "1 connection was lost", "");
+    counters[RECORDER_TRY_NS] = 1000;
+    counters[RECORDER_SCRIPT_NS] = 110;
+    expect_ranked(r, &scripted, EXIT_CODE_OK, "the script's own code took 11 %", "");
+    counters[RECORDER_CHECKS_FAILED] = 1;
+    expect_ranked(r, &scripted, EXIT_CODE_OK, "1 of 0 checks failed", "");
+    counters[RECORDER_READS_FAILED] = 1;
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "1 of 0 checks failed", "1 read failed");
+    r->invariants = &claim;
+    r->invariant_count = 1;
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "1 of 1 invariants could not be", NULL);
+    r->datasets = tables;
+    r->dataset_count = COUNT_OF(tables);
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "the rows were not counted", NULL);
+    tables[1].surplus = 1;
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "the tables have 1 more row", "the rows were not");
+    take_from_committed(&run, 100, COUNT_UNFINISHED);
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "no transaction was committed", NULL);
+    r->sessions.requested = 11;
+    r->sessions.refused = 1;
+    expect_ranked(r, &scripted, EXIT_CODE_SERVER, "only 10 of 11 sessions", "1 of 11 sessions");
+    r->sessions.refused = 0;
+    r->sessions.stopped = 1;
+    r->sessions.connected = 11;
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "only 10 of 11 sessions finished", NULL);
+    run.counts[COUNT_UNFINISHED] = counters[RECORDER_TRANSACTIONS_UNFINISHED] = 90;
+    run.counts[COUNT_FAILED] = counters[RECORDER_TRANSACTIONS_FAILED] = 10;
+    counters[RECORDER_TRANSACTIONS_REFUSED] = 10;
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "only 10 of 11", "10 of 100 transactions failed");
+    r->sessions.connected = r->sessions.requested = 10;
+    r->sessions.stopped = 0;
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "10 of 100 transactions failed", NULL);
+    run.counts[COUNT_UNFINISHED] = counters[RECORDER_TRANSACTIONS_UNFINISHED] = 80;
+    run.counts[COUNT_IN_DOUBT] = counters[RECORDER_TRANSACTIONS_IN_DOUBT] = 10;
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "10 of 100 transactions are in doubt", NULL);
+    counters[RECORDER_SCRIPT_NS] = 510;
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "client-bound: the script's", "10 of 100");
+    tables[1].lost = 3;
+    r->stop_reason = STOP_SCRIPT;
+    claim.rows = 1;
+    expect_ranked(r, &scripted, EXIT_CODE_USAGE, "3 committed rows are lost", "the script has an");
+    r->sessions.finished = 9;
+    r->sessions.stopped = r->sessions_cut = 1;
+    r->stop_reason = STOP_COMPLETED;
+    tables[1].lost = claim.rows = 0;
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "1 of 10 sessions had no answer", NULL);
+    claim.rows = 1;
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "1 of 10 sessions", "1 of 1 invariants is broken");
+    tables[1].lost = 3;
+    r->sessions_cut = 0;
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "only 9 of 10 sessions", "3 committed rows");
+    r->stop_reason = STOP_TOO_FEW;
+    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "only 0 of 10 sessions were up", "3 committed");
+    r->stop_reason = STOP_SCRIPT;
+    r->sessions.finished = 10;
+    r->sessions.stopped = 0;
+    tables[1].lost = claim.rows = 0;
+    expect_ranked(r, &scripted, EXIT_CODE_USAGE, "the run stopped: error in the", "the script has");
+    run.counts[COUNT_BEGUN]++;
+    expect_ranked(r, &scripted, EXIT_CODE_INTERNAL, "a ledger does not balance", NULL);
+    end_scripted(&run);
+}
+
+static void expect_ranked_search(struct made *made, enum exit_code code, const char *verdict,
+                                 const char *exit)
+{
+    search_judge(&made->search, &made->result, true, false);
+    expect_order(&made->result, code, verdict, exit);
+}
+
+TEST(test_order_of_the_rules_of_a_search)
+{
+    struct invariant_result claim = {.claim = "no gap", .state = VERIFICATION_FAILED};
+    struct rank_result rank = {.machine = "b"};
+    struct made *made = make();
+    struct result *r = &made->result;
+    made->levels[0].outcome = LEVEL_HELD;
+    made->levels[0].cpu = (struct cpu_shares){100, 30, 5};
+    expect_ranked_search(made, EXIT_CODE_OK, "297 sessions were held, but other programs", "");
+    made->search.end = SEARCH_STUCK;
+    expect_ranked_search(made, EXIT_CODE_SHORT, "297 sessions were held, then some", NULL);
+    made->search.end = SEARCH_GONE;
+    expect_ranked_search(made, EXIT_CODE_SERVER, "297 sessions were held, then the server", NULL);
+    r->invariants = &claim;
+    r->invariant_count = 1;
+    expect_ranked_search(made, EXIT_CODE_SHORT, "1 of 1 invariants could not be checked", NULL);
+    r->verification.is_shrunk = true;
+    expect_ranked_search(made, EXIT_CODE_SHORT, "the table has fewer rows than before", NULL);
+    r->verification.state = VERIFICATION_FAILED;
+    expect_ranked_search(made, EXIT_CODE_SERVER, "the rows were not counted", NULL);
+    made->search.held = 0;
+    expect_ranked_search(made, EXIT_CODE_SERVER, "not even 298 sessions were held", NULL);
+    r->resources.suspended_ns = 1500000000;
+    expect_ranked_search(made, EXIT_CODE_INVALID, "append itself stood still for 1.5 s", NULL);
+    r->verification.is_shrunk = false;
+    claim.rows = 1;
+    expect_ranked_search(made, EXIT_CODE_SHORT, "1 of 1 invariants is broken", NULL);
+    r->verification.lost_at_most = 1;
+    expect_ranked_search(made, EXIT_CODE_SHORT, "up to 1 acknowledged row", "1 of 1 invariants");
+    r->ranks = &rank;
+    r->rank_count = 1;
+    expect_ranked_search(made, EXIT_CODE_SHORT, "rank 0 on machine b was lost", "1 of 1 inv");
+    made->search.end = SEARCH_SCRIPT;
+    expect_ranked_search(made, EXIT_CODE_SHORT, "the script has an error", "1 of 1 invariants");
+    search_judge(&made->search, r, true, true);
+    expect_order(r, EXIT_CODE_SHORT, "interrupted: at least 0 sessions", "1 of 1 invariants");
+    claim.rows = 0;
+    search_judge(&made->search, r, true, true);
+    expect_order(r, EXIT_CODE_INTERRUPTED, "interrupted: at least 0 sessions", NULL);
+    claim.rows = 1;
+    r->rows.planned++;
+    expect_ranked_search(made, EXIT_CODE_INTERNAL, "a ledger does not balance", NULL);
 }
 
 TEST(test_bounds_of_client_bound)
