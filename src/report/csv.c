@@ -89,14 +89,20 @@ void csv_write_summary(FILE *stream, const struct figure_set *set)
     }
 }
 
-/* Writes a line with the names of a table's columns, or with the cells of a record. */
+/* Writes the cells of a record as a line; the names of the columns if `record` is NULL. */
 static void write_row(FILE *stream, const struct report_table *table,
-                      const struct operation_list *operations, const void *record, bool is_header)
+                      const struct operation_list *operations, const void *record)
 {
+    static const union {
+        union report_record room;
+#define X(id, name, table, type) type of_##id;
+        CSV_TABLE
+#undef X
+    } nothing;
     struct report_row row = {.operations = operations};
     struct csv csv;
-    csv_begin(&csv, stream, is_header);
-    table->fill(&row, record);
+    csv_begin(&csv, stream, record == NULL);
+    table->fill(&row, record == NULL ? &nothing : record);
     for (size_t i = 0; i < row.count; i++) {
         const struct report_cell *cell = &row.cells[i];
         if (cell->place == IN_CSV || cell->place == IN_CSV_AND_JSON) {
@@ -106,60 +112,27 @@ static void write_row(FILE *stream, const struct report_table *table,
     csv_end(&csv);
 }
 
-void csv_write_operations(FILE *stream, const struct figure_set *set, const struct causes *causes)
-{
-    for (size_t i = OPERATIONS - 1; i < set->operations.count; i++) {
-        /* the first line is the header */
-        const struct operation_row operation = {set, i, causes};
-        write_row(stream, &report_statements, &set->operations, &operation, i < OPERATIONS);
-    }
-}
-
-void csv_write_metrics(FILE *stream, const struct operation_list *operations,
-                       const struct result *result)
-{
-    static const struct script_metric nothing = {.name = "", .unit = ""};
-    static const struct metric_sum empty = {.metric = &nothing};
-    write_row(stream, &report_metrics, operations, &(struct metric_row){.sum = &empty}, true);
-    for (size_t i = 0; i < result->metric_count; i++) {
-        const struct metric_row metric = {&result->metrics[i], result->measured_ns};
-        write_row(stream, &report_metrics, operations, &metric, false);
-    }
-}
+const struct report_table *const csv_tables[CSV_FILES] = {
+#define X(id, name, table, ...) [CSV_##id] = &(table),
+    CSV_TABLE
+#undef X
+};
 
 void csv_write(FILE *stream, enum csv_file file, const struct operation_list *operations,
                const void *record)
 {
-    static const union {
-        struct interval interval;
-        struct sample sample;
-        struct level level;
-        struct session_summary session;
-        struct mark mark;
-        struct transaction_log_row logged;
-        struct host_result host;
-        struct host_interval host_interval;
-        struct operation_interval operation_interval;
-        struct rank_row rank;
-        struct wait_row wait;
-        struct rank_sample rank_sample;
-    } nothing;
-    static const struct report_table *const tables[CSV_FILES] = {
-        [CSV_SAMPLES] = &report_samples,
-        [CSV_INTERVALS] = &report_intervals,
-        [CSV_SESSIONS] = &report_sessions,
-        [CSV_EVENTS] = &report_marks,
-        [CSV_TRANSACTIONS] = &report_logged,
-        [CSV_LEVELS] = &report_levels,
-        [CSV_HOSTS] = &report_hosts,
-        [CSV_HOSTS_INTERVALS] = &report_hosts_intervals,
-        [CSV_OPERATIONS_INTERVALS] = &report_operations_intervals,
-        [CSV_STAGES] = &report_stages,
-        [CSV_WAITS] = &report_waits,
-        [CSV_RANKS] = &report_ranks,
-        [CSV_RANKS_SAMPLES] = &report_ranks_samples,
-    };
-    write_row(stream, tables[file], operations, record == NULL ? &nothing : record, record == NULL);
+    write_row(stream, csv_tables[file], operations, record);
+}
+
+void csv_write_table(FILE *stream, const struct report_table *table,
+                     const struct operation_list *operations, const struct report_source *source)
+{
+    union report_record room;
+    const void *record;
+    write_row(stream, table, operations, NULL);
+    for (size_t i = 0; (record = table->record(source, i, &room)) != NULL; i++) {
+        write_row(stream, table, operations, record);
+    }
 }
 
 /* Writes the digits of a number and a comma. Returns the end. */

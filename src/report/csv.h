@@ -36,30 +36,40 @@ void csv_end(struct csv *csv);
 
 void csv_write_summary(FILE *stream, const struct figure_set *set);
 
-/* Writes operations.csv: a row for each transaction and each statement name of the script. */
-void csv_write_operations(FILE *stream, const struct figure_set *set, const struct causes *causes);
+/* Writes a whole file: the header, and the records that the table finds in a run. The table has
+ * `record`. operations.csv is written from report_statements, and metrics.csv from report_metrics.
+ */
+void csv_write_table(FILE *stream, const struct report_table *table,
+                     const struct operation_list *operations, const struct report_source *source);
 
-/* Writes metrics.csv: a row for each metric of the script. */
-void csv_write_metrics(FILE *stream, const struct operation_list *operations,
-                       const struct result *result);
+/* The other CSV files of a run: the file's name, its table (tables.h), the record of a row. A run
+ * has TRANSACTIONS with --log-transactions; HOSTS and HOSTS_INTERVALS with several hosts;
+ * OPERATIONS_INTERVALS with a script; STAGES with stages; WAITS with --waits; RANKS and
+ * RANKS_SAMPLES with several ranks. */
+#define CSV_TABLE                                                                                  \
+    X(SAMPLES, "samples.csv", report_samples, struct sample)                                       \
+    X(INTERVALS, "intervals.csv", report_intervals, struct interval)                               \
+    X(SESSIONS, "sessions.csv", report_sessions, struct session_summary)                           \
+    X(EVENTS, "events.csv", report_marks, struct mark)                                             \
+    X(TRANSACTIONS, "transactions.csv", report_logged, struct transaction_log_row)                 \
+    X(LEVELS, "levels.csv", report_levels, struct level)                                           \
+    X(HOSTS, "hosts.csv", report_hosts, struct host_result)                                        \
+    X(HOSTS_INTERVALS, "hosts_intervals.csv", report_hosts_intervals, struct host_interval)        \
+    X(OPERATIONS_INTERVALS, "operations_intervals.csv", report_operations_intervals,               \
+      struct operation_interval)                                                                   \
+    X(STAGES, "stages.csv", report_stages, struct interval)                                        \
+    X(WAITS, "waits.csv", report_waits, struct wait_row)                                           \
+    X(RANKS, "ranks.csv", report_ranks, struct rank_row)                                           \
+    X(RANKS_SAMPLES, "ranks_samples.csv", report_ranks_samples, struct rank_sample)
 
-/* The other CSV files of a run. */
 enum csv_file {
-    CSV_SAMPLES,
-    CSV_INTERVALS,
-    CSV_SESSIONS,
-    CSV_EVENTS,
-    CSV_TRANSACTIONS, /* written with --log-transactions */
-    CSV_LEVELS,
-    CSV_HOSTS, /* written with several hosts */
-    CSV_HOSTS_INTERVALS,
-    CSV_OPERATIONS_INTERVALS, /* written with a script */
-    CSV_STAGES,               /* written with stages */
-    CSV_WAITS,                /* written with --waits */
-    CSV_RANKS,                /* written with several ranks */
-    CSV_RANKS_SAMPLES,
-    CSV_FILES,
+#define X(id, ...) CSV_##id,
+    CSV_TABLE
+#undef X
+        CSV_FILES,
 };
+
+extern const struct report_table *const csv_tables[CSV_FILES];
 
 /* Writes a record of the file's table (tables.h) as a line. If `record` is NULL, writes the
  * header. */

@@ -24,26 +24,15 @@ enum {
     FILES = FILE_IO_HGRM + TRACE_HISTOGRAMS,
 };
 
-static const char *const file_names[FILE_HGRM] = {
-    [CSV_SAMPLES] = "samples.csv",
-    [CSV_INTERVALS] = "intervals.csv",
-    [CSV_SESSIONS] = "sessions.csv",
-    [CSV_EVENTS] = "events.csv",
-    [CSV_TRANSACTIONS] = "transactions.csv",
-    [CSV_LEVELS] = "levels.csv",
-    [CSV_HOSTS] = "hosts.csv",
-    [CSV_HOSTS_INTERVALS] = "hosts_intervals.csv",
-    [CSV_OPERATIONS_INTERVALS] = "operations_intervals.csv",
-    [CSV_STAGES] = "stages.csv",
-    [CSV_WAITS] = "waits.csv",
-    [CSV_RANKS] = "ranks.csv",
-    [CSV_RANKS_SAMPLES] = "ranks_samples.csv",
-    [FILE_SUMMARY] = "summary.csv",
-    [FILE_RUN] = "run.json",
-    [FILE_SEARCH] = "find-max.json",
-    [FILE_OPERATIONS] = "operations.csv",
-    [FILE_METRICS] = "metrics.csv",
-    [FILE_IO] = "io.csv",
+static const char *const file_names[FILE_HGRM] = {[FILE_SUMMARY] = "summary.csv",
+                                                  [FILE_RUN] = "run.json",
+                                                  [FILE_SEARCH] = "find-max.json",
+                                                  [FILE_OPERATIONS] = "operations.csv",
+                                                  [FILE_METRICS] = "metrics.csv",
+                                                  [FILE_IO] = "io.csv",
+#define X(id, name, ...) [CSV_##id] = (name),
+                                                  CSV_TABLE
+#undef X
 };
 
 struct run_files {
@@ -415,18 +404,13 @@ static void close_files(struct run_files *files)
 void run_files_finish(struct run_files *files, const struct result *result)
 {
     const locale_t before = units_use_point();
-    FILE *sessions = files->streams[CSV_SESSIONS];
+    const struct report_source source = {.result = result};
     close_descriptor(&files->reserved);
-    if (sessions != NULL) {
-        csv_write(sessions, CSV_SESSIONS, &files->operations, NULL);
-        for (size_t i = 0; i < result->session_count && result->session_list != NULL; i++) {
-            csv_write(sessions, CSV_SESSIONS, &files->operations, &result->session_list[i]);
+    for (int file = 0; file < CSV_FILES; file++) {
+        if (files->streams[file] != NULL && csv_tables[file]->record != NULL) {
+            csv_write_table(files->streams[file], csv_tables[file], &files->operations, &source);
+            flush_file(files, file);
         }
-        flush_file(files, CSV_SESSIONS);
-    }
-    run_files_add(files, CSV_HOSTS, NULL);
-    for (size_t i = 0; i < result->host_count && result->host_count > 1; i++) {
-        run_files_add(files, CSV_HOSTS, &result->hosts[i]);
     }
     for (int i = 0; i < (int)files->operations.count; i++) {
         FILE *stream = files->streams[FILE_HGRM + i];
@@ -503,10 +487,10 @@ static int replace(struct run_files *files, int file, const struct run_outcome *
         figures_of_result(&set, outcome->plan, outcome->result);
         if (file == FILE_SUMMARY) {
             csv_write_summary(stream, &set);
-        } else if (file == FILE_OPERATIONS) {
-            csv_write_operations(stream, &set, &outcome->result->causes);
         } else {
-            csv_write_metrics(stream, &set.operations, outcome->result);
+            csv_write_table(stream, file == FILE_METRICS ? &report_metrics : &report_statements,
+                            &set.operations,
+                            &(struct report_source){outcome->plan, outcome->result, &set});
         }
     } else if (is_written) {
         is_written = report_write_json(stream, outcome->plan, outcome->table, outcome->result,

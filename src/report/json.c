@@ -341,37 +341,22 @@ static void add_workload(struct tree root, const struct plan *plan, const struct
     }
 }
 
-/* Adds the script's transactions and statements, with their counts and latencies. */
-static void add_operations(struct tree root, const struct figure_set *set)
+/* Adds the lists of the tables. A list has the rows of all tables that show a part of it. */
+static void add_tables(struct tree root, const struct report_source *source)
 {
-    const struct tree list = tree_array(root, "operations");
-    for (size_t i = OPERATIONS; i < set->operations.count; i++) {
-        const struct operation_row operation = {.set = set, .operation = i};
-        add_row(tree_append_object(list), &report_statements, &set->operations, &operation);
-    }
-}
-
-/* Adds the metrics that the script declares. */
-static void add_metrics(struct tree root, const struct operation_list *operations,
-                        const struct result *result)
-{
-    if (result->metric_count == 0) {
-        return;
-    }
-    const struct tree list = tree_array(root, report_metrics.list);
-    for (size_t i = 0; i < result->metric_count; i++) {
-        const struct metric_row metric = {&result->metrics[i], result->measured_ns};
-        add_row(tree_append_object(list), &report_metrics, operations, &metric);
-    }
-}
-
-/* Adds the tables that a script changed, and the verification of their rows. */
-static void add_datasets(struct tree root, const struct plan *plan, const struct result *result)
-{
-    const struct tree list = tree_array(root, "datasets");
-    for (size_t i = 0; plan->script != NULL && i < result->dataset_count; i++) {
-        const struct dataset_row dataset = {plan->script->datasets[i].name, &result->datasets[i]};
-        add_row(tree_append_object(list), &report_datasets, NULL, &dataset);
+    for (const struct report_table *const *at = report_tables; *at != NULL; at++) {
+        const struct report_table *table = *at;
+        union report_record room;
+        const void *record = table->record(source, 0, &room);
+        if (json_object_get(root.json, table->list) != NULL ||
+            (table->is_optional && record == NULL)) {
+            continue;
+        }
+        const struct tree list = tree_array(root, table->list);
+        for (size_t i = 1; record != NULL; i++) {
+            add_row(tree_append_object(list), table, &source->set->operations, record);
+            record = table->record(source, i, &room);
+        }
     }
 }
 
@@ -757,11 +742,7 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
         tree_figures(root, sections[i], &set);
     }
     add_latencies(root, &set);
-    add_operations(root, &set);
-    add_metrics(root, &set.operations, result);
-    add_datasets(root, plan, result);
-    add_rows(root, &report_invariants, NULL, result->invariants, result->invariant_count,
-             sizeof *result->invariants);
+    add_tables(root, &(struct report_source){plan, result, &set});
     tree_figures(root, "fairness", &set);
     tree_figures(root, "resources", &set);
     tree_figures(root, "io", &set);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "measure/sampler.h"
 #include "plan/options.h"
+#include "report/page_table.h"
 #include "report/report.h"
 #include "report/tables.h"
 
@@ -30,58 +31,6 @@ static void add_between(struct buffer *html, const char *before, const char *tex
     }
 }
 
-static void add_note(struct buffer *html, const char *text)
-{
-    add_between(html, "<p class=\"note\">", text, "</p>\n");
-}
-
-struct page_table page_open_table(struct buffer *html, const char *heading,
-                                  const char *const *columns)
-{
-    buffer_add_format(
-        html, "<h3>%s</h3>\n<div class=\"card scroll\"><table class=\"rows\"><thead><tr>", heading);
-    for (const char *const *column = columns; *column != NULL; column++) {
-        buffer_add_format(html, "<th%s>%s</th>", **column == '#' ? " class=\"n\"" : "",
-                          *column + 1);
-    }
-    buffer_add_text(html, "</tr></thead><tbody>\n");
-    return (struct page_table){html, columns};
-}
-
-void page_add_row(const struct page_table *table, const char *const *cells)
-{
-    buffer_add_text(table->html, "<tr>");
-    for (const char *const *column = table->columns; *column != NULL; column++, cells++) {
-        const char mark = **column;
-        const char *cell = mark == '<' || mark == '!' ? *cells : REPORT_ESCAPED(*cells);
-        if (mark == '*' || mark == '!') {
-            buffer_add_format(table->html, "<th scope=\"row\">%s</th>", cell);
-        } else {
-            const char *style = mark == '+' ? "words" : "";
-            buffer_add_format(table->html, "<td class=\"%s\" data-name=\"%s\">%s</td>",
-                              mark == '#' ? "n" : style, *column + 1, cell);
-        }
-    }
-    buffer_add_text(table->html, "</tr>\n");
-}
-
-void page_close_table(const struct page_table *table, const char *note)
-{
-    buffer_add_text(table->html, "</tbody></table>\n");
-    add_note(table->html, note);
-    buffer_add_text(table->html, "</div>\n");
-}
-
-/* The columns of a report's table that the page shows. */
-struct page_columns {
-    const char *titles[COLUMNS_MAX + 1]; /* titles of the columns; ends with NULL */
-    const char *keys[COLUMNS_MAX];
-    size_t count;
-    /* the points that the run shows; `titles` and `keys` may point into them */
-    struct figure_points points;
-    char point_titles[FIGURE_POINTS_MAX][16];
-};
-
 /* Returns the points of distributions that a run shows. */
 static struct figure_points points_of(const struct saved_run *run)
 {
@@ -93,31 +42,54 @@ static struct figure_points points_of(const struct saved_run *run)
     return points;
 }
 
-static void find_columns(struct page_columns *columns, const struct report_table *table,
-                         const struct saved_run *run)
+/* The columns of a table that the page shows. */
+struct columns {
+    struct page_column shown[COLUMNS_MAX];
+    const char *keys[COLUMNS_MAX]; /* key of each column in the files of the run */
+    size_t count;
+    struct figure_points points; /* points that the run shows; columns borrow from them */
+};
+
+static void add_column(struct columns *columns, const char *key, struct page_column column)
 {
-    *columns = (struct page_columns){.count = 0};
-    for (size_t i = 0; i < table->column_count; i++) {
-        const struct report_column *column = &table->columns[i];
-        if (report_column_is_shown(column, false, report_is_scripted(run)) &&
-            columns->count < COLUMNS_MAX) {
-            columns->titles[columns->count] = column->page;
-            columns->keys[columns->count++] = column->key;
+    if (columns->count < COLUMNS_MAX) {
+        columns->keys[columns->count] = key;
+        columns->shown[columns->count++] = column;
+    }
+}
+
+/* Adds a column for each point of a distribution. */
+static void add_points(struct columns *columns, const struct saved_run *run)
+{
+    columns->points = points_of(run);
+    for (size_t i = 0; i < columns->points.count; i++) {
+        const struct figure_point *point = &columns->points.entries[i];
+        if (!point->is_in_files_only) {
+            add_column(columns, point->key, (struct page_column){point->title, AS_NUMBER});
         }
     }
-    columns->points = points_of(run);
-    for (size_t i = 0; table->has_points && i < columns->points.count; i++) {
-        const struct figure_point *point = &columns->points.entries[i];
-        if (!point->is_in_files_only && columns->count < COLUMNS_MAX) {
-            snprintf(columns->point_titles[i], sizeof *columns->point_titles, "#%s", point->title);
-            columns->titles[columns->count] = columns->point_titles[i];
-            columns->keys[columns->count++] = point->key;
+}
+
+static void find_columns(struct columns *columns, const struct report_table *table,
+                         const struct saved_run *run)
+{
+    columns->count = 0;
+    for (size_t i = 0; i < table->column_count; i++) {
+        const struct report_column *column = &table->columns[i];
+        if (report_column_is_shown(column, false, report_is_scripted(run))) {
+            add_column(columns, column->key, column->page);
         }
+    }
+    if (table->has_points) {
+        add_points(columns, run);
     }
 }
 
 /* Formats a count from a file. The text is valid to the end of the block. */
 #define WHOLE(value) UNITS_COUNT((value) > 0 && (value) < 1e18 ? (uint64_t)(value) : 0)
+
+/* Formats a time in ms of run.json. The text is valid to the end of the block. */
+#define MS_OF(run, path) REPORT_TIME(saved_run_json((run), (path)), (double)MONO_NS_PER_MS)
 
 static double number_in(const json_t *json, const char *key)
 {
@@ -149,15 +121,6 @@ static const char *const *style_of_verdict(const char *verdict)
         i++;
     }
     return styles[i] + 1;
-}
-
-/* Writes the verdict as HTML, in its colour. Returns `chip`. */
-static const char *format_chip(const struct saved_run *run, char chip[REPORT_ESCAPED_BYTES])
-{
-    const char *verdict = saved_run_text(run, "verdict");
-    snprintf(chip, REPORT_ESCAPED_BYTES, "<span class=\"chip %s\">%.100s</span>",
-             style_of_verdict(verdict)[0], REPORT_ESCAPED(verdict));
-    return chip;
 }
 
 /* Adds charts, and a hint for their use that the page's script makes visible. */
@@ -215,9 +178,7 @@ static void describe_headline(const struct saved_run *run, ptrdiff_t id, char *w
                  REPORT_TIME(json_object_get(times, "disconnect_s"), ns));
     } else if (id == FIGURE_TRANSACTIONS_PER_S) {
         snprintf(words, bytes, "committed per second; %s statements/s, transaction p99 %s",
-                 REPORT_VALUE(run, "statements_per_s"),
-                 REPORT_TIME(saved_run_json(run, "latencies.transaction.p99_ms"),
-                             (double)MONO_NS_PER_MS));
+                 REPORT_VALUE(run, "statements_per_s"), MS_OF(run, "latencies.transaction.p99_ms"));
     } else {
         const bool is_known = saved_run_figure(run, "append_rows_per_s", &value);
         const double append_s = number_in(times, "append_s");
@@ -326,8 +287,8 @@ static void add_group(struct buffer *html, const struct saved_run *run, const ch
     }
     buffer_add_text(html, "</tbody></table>\n");
     if (group == FIGURE_GROUP_VERIFIED) {
-        add_note(html, figure_text(&run->figures, FIGURE_VERIFICATION_REASON));
-        add_note(html, figure_text(&run->figures, FIGURE_VERIFICATION_NOTE));
+        page_add_note(html, figure_text(&run->figures, FIGURE_VERIFICATION_REASON));
+        page_add_note(html, figure_text(&run->figures, FIGURE_VERIFICATION_NOTE));
     }
     buffer_add_text(html, "</div>\n");
 }
@@ -363,46 +324,54 @@ static json_t *row_at(json_t *list, size_t i)
     return json_array_get(list, i);
 }
 
+/* Returns whether a row of run.json is a row of the table. */
+static bool is_row_of(const struct saved_run *row, const struct report_table *table)
+{
+    const json_t *wanted = saved_run_json(row, table->wanted);
+    const char *word = json_string_value(wanted);
+    return wanted != NULL &&
+           (word == NULL || table->unwanted == NULL || strcmp(word, table->unwanted) != 0);
+}
+
 /* Adds a table with the rows that run.json has; adds nothing when there are no rows. */
 static void add_table(struct buffer *html, const struct saved_run *run,
-                      const struct report_table *of)
+                      const struct report_table *table)
 {
-    json_t *list = saved_run_json(run, of->list);
-    struct page_columns columns;
-    find_columns(&columns, of, run);
-    struct page_table table = {0};
+    json_t *list = saved_run_json(run, table->list);
+    struct columns columns;
+    find_columns(&columns, table, run);
     bool is_open = false;
     for (size_t i = 0; row_at(list, i) != NULL; i++) {
         const struct saved_run row = {.json = row_at(list, i)};
-        const char *cells[COLUMNS_MAX];
-        char texts[COLUMNS_MAX][REPORT_WORDS_BYTES];
-        const json_t *wanted = saved_run_json(&row, of->wanted);
-        const char *word = json_string_value(wanted);
-        if (wanted == NULL ||
-            (word != NULL && of->unwanted != NULL && strcmp(word, of->unwanted) == 0)) {
+        if (!is_row_of(&row, table)) {
             continue;
         }
-        table = is_open ? table : page_open_table(html, of->heading, columns.titles);
-        is_open = true;
+        if (!is_open) {
+            page_table_begin(html, table->heading, columns.shown, columns.count);
+            is_open = true;
+        }
+        page_table_begin_row(html);
         for (size_t k = 0; k < columns.count; k++) {
             const char *key = columns.keys[k];
-            cells[k] = format_member(key, saved_run_json(&row, key), texts[k]);
-            if (of->figure != NULL && strcmp(key, "value") == 0 && cells[k] == texts[k]) {
-                const char *unit = figure_unit(text_in(row.json, of->figure));
-                strncat(texts[k], unit, sizeof texts[k] - strlen(texts[k]) - 1);
+            char number[REPORT_WORDS_BYTES];
+            const char *text = format_member(key, saved_run_json(&row, key), number);
+            if (table->figure != NULL && strcmp(key, "value") == 0 && text == number) {
+                const char *unit = figure_unit(text_in(row.json, table->figure));
+                strncat(number, unit, sizeof number - strlen(number) - 1);
             }
+            page_table_add_text(html, &columns.shown[k], text);
         }
-        page_add_row(&table, cells);
+        page_table_end_row(html);
     }
     if (is_open) {
-        page_close_table(&table, NULL);
+        page_table_end(html, NULL);
     }
 }
 
 /* Adds the checks of the script and its calls to found(). */
 static void add_checks(struct buffer *html, const struct saved_run *run)
 {
-    static const char *const columns[] = {"*", "#number", NULL};
+    static const struct page_column columns[] = {{"", AS_NAME}, {"number", AS_NUMBER}};
     static const struct {
         const char *key, *words;
     } counts[] = {
@@ -412,18 +381,19 @@ static void add_checks(struct buffer *html, const struct saved_run *run)
         {"not_found", "not found, as the script reports"},
     };
     const json_t *counters = json_object_get(run->json, "counters");
-    struct page_table table = {0};
     bool is_open = false;
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         const double count = number_in(counters, counts[i].key);
         if (count > 0) {
-            table = is_open ? table : page_open_table(html, "Checks", columns);
-            is_open = true;
-            PAGE_ROW(&table, counts[i].words, WHOLE(count));
+            if (!is_open) {
+                page_table_begin(html, "Checks", columns, COUNT_OF(columns));
+                is_open = true;
+            }
+            PAGE_TABLE_ROW(html, columns, counts[i].words, WHOLE(count));
         }
     }
     if (is_open) {
-        page_close_table(&table, NULL);
+        page_table_end(html, NULL);
     }
 }
 
@@ -449,10 +419,12 @@ static void add_commit(struct buffer *html, const struct saved_run *run)
 
 static void add_trace(struct buffer *html, const struct saved_run *run)
 {
-    static const char *const layers[] = {"total", "vfs", "queue", "device"};
-    static const char *const columns[] = {
-        "*call", "#count",           "#mean",      "#file system (vfs)", "#queue", "#device",
-        "#p99",  "#p99 file system", "#p99 queue", "#p99 device",        NULL};
+    static const struct page_column columns[] = {
+        {"call", AS_NAME},        {"count", AS_NUMBER},
+        {"mean", AS_NUMBER},      {"file system (vfs)", AS_NUMBER},
+        {"queue", AS_NUMBER},     {"device", AS_NUMBER},
+        {"p99", AS_NUMBER},       {"p99 file system", AS_NUMBER},
+        {"p99 queue", AS_NUMBER}, {"p99 device", AS_NUMBER}};
     const json_t *calls = saved_run_json(run, "io_trace.calls");
     const json_t *server = saved_run_json(run, "io_trace.server");
     double lost = 0, open = 0;
@@ -460,20 +432,17 @@ static void add_trace(struct buffer *html, const struct saved_run *run)
     if (json_array_size(calls) == 0) {
         return;
     }
-    const struct page_table table = page_open_table(html, "Where the time of I/O goes", columns);
+    page_table_begin(html, "Where the time of I/O goes", columns, COUNT_OF(columns));
     for (size_t i = 0; i < json_array_size(calls); i++) {
-        const json_t *call = json_array_get(calls, i);
-        const char *mode = text_in(call, "mode"), *file = text_in(call, "file");
-        char name[REPORT_WORDS_BYTES], texts[2 * COUNT_OF(layers)][REPORT_WORDS_BYTES];
-        const char *cells[COUNT_OF(columns) - 1] = {name, WHOLE(number_in(call, "count"))};
+        const struct saved_run call = {.json = json_array_get(calls, i)};
+        const char *mode = text_of(&call, "mode"), *file = text_of(&call, "file");
+        char name[REPORT_WORDS_BYTES];
         snprintf(name, sizeof name, "%.30s%s%.30s", mode, file[0] == '\0' ? "" : ", ", file);
-        for (size_t k = 0; k < COUNT_OF(texts); k++) {
-            const json_t *layer = json_object_get(call, layers[k % COUNT_OF(layers)]);
-            const json_t *value =
-                json_object_get(layer, k < COUNT_OF(layers) ? "mean_ms" : "p99_ms");
-            cells[2 + k] = report_format_time(value, (double)MONO_NS_PER_MS, texts[k]);
-        }
-        page_add_row(&table, cells);
+        PAGE_TABLE_ROW(html, columns, name, WHOLE(number_in(call.json, "count")),
+                       MS_OF(&call, "total.mean_ms"), MS_OF(&call, "vfs.mean_ms"),
+                       MS_OF(&call, "queue.mean_ms"), MS_OF(&call, "device.mean_ms"),
+                       MS_OF(&call, "total.p99_ms"), MS_OF(&call, "vfs.p99_ms"),
+                       MS_OF(&call, "queue.p99_ms"), MS_OF(&call, "device.p99_ms"));
     }
     figure_get(&run->figures, FIGURE_TRACE_LOST, &lost);
     figure_get(&run->figures, FIGURE_TRACE_OPEN, &open);
@@ -485,19 +454,22 @@ static void add_trace(struct buffer *html, const struct saved_run *run)
         buffer_add_format(&note, "; %.40s: the server counted %s, the trace %s", name,
                           WHOLE(number_in(entry, "counted")), WHOLE(number_in(entry, "traced")));
     }
-    page_close_table(&table, buffer_text(&note));
+    page_table_end(html, buffer_text(&note));
     buffer_fini(&note);
 }
 
 static void add_causes(struct buffer *html, const struct saved_run *run)
 {
-    static const char *const columns[] = {"#count",   " during",       " kind",
-                                          "+message", "#first – last", NULL};
+    static const struct page_column columns[] = {{"count", AS_NUMBER},
+                                                 {"during", AS_TEXT},
+                                                 {"kind", AS_TEXT},
+                                                 {"message", AS_WORDS},
+                                                 {"first – last", AS_NUMBER}};
     const json_t *causes = saved_run_json(run, "causes");
     double others = json_number_value(saved_run_json(run, "other_causes"));
     char text[160];
     if (json_array_size(causes) > 0 || others > 0) {
-        const struct page_table table = page_open_table(html, "Errors", columns);
+        page_table_begin(html, "Errors", columns, COUNT_OF(columns));
         for (size_t i = 0; i < json_array_size(causes); i++) {
             const json_t *cause = json_array_get(causes, i);
             snprintf(text, sizeof text, "%.1f – %.1f s", number_in(cause, "first_s"),
@@ -510,14 +482,14 @@ static void add_causes(struct buffer *html, const struct saved_run *run)
             snprintf(phase, sizeof phase, "%.15s%s%s%.40s%s", of, name[0] == '\0' ? "" : " ", quote,
                      name, quote);
             if (i < CAUSES_SHOWN) {
-                PAGE_ROW(&table, WHOLE(number_in(cause, "count")), phase, text_in(cause, "kind"),
-                         text_in(cause, "text"), text);
+                PAGE_TABLE_ROW(html, columns, WHOLE(number_in(cause, "count")), phase,
+                               text_in(cause, "kind"), text_in(cause, "text"), text);
             } else {
                 others += number_in(cause, "count");
             }
         }
         snprintf(text, sizeof text, "errors with other causes: %.0f; see run.json", others);
-        page_close_table(&table, others > 0 ? text : NULL);
+        page_table_end(html, others > 0 ? text : NULL);
     }
 }
 
@@ -525,33 +497,29 @@ static void add_latencies(struct buffer *html, const struct saved_run *run)
 {
     double unanswered = 0;
     char text[160];
-    const char *columns[FIGURE_POINTS_MAX + 3] = {"* "}, *cells[FIGURE_POINTS_MAX + 2] = {NULL};
-    char names[FIGURE_POINTS_MAX][16], times[FIGURE_POINTS_MAX][REPORT_WORDS_BYTES];
-    const struct figure_points points = points_of(run);
-    size_t count = 0;
-    for (size_t i = 0; i < points.count; i++) {
-        if (!points.entries[i].is_in_files_only) {
-            snprintf(names[i], sizeof names[i], "#%s", points.entries[i].title);
-            columns[++count] = names[i];
-        }
-    }
-    columns[count + 1] = "#measured";
-    const struct page_table table = page_open_table(html, "Latencies", columns);
+    struct columns columns = {.count = 0};
+    add_column(&columns, NULL, (struct page_column){" ", AS_NAME});
+    add_points(&columns, run);
+    add_column(&columns, "count", (struct page_column){"measured", AS_NUMBER});
+    page_table_begin(html, "Latencies", columns.shown, columns.count);
+    const char *name;
     json_t *latency;
-    json_object_foreach(json_object_get(run->json, "latencies"), cells[0], latency)
+    json_object_foreach(json_object_get(run->json, "latencies"), name, latency)
     {
+        const size_t last = columns.count - 1;
         const double timed = number_in(latency, "count");
-        for (size_t i = 0, cell = 0; i < points.count; i++) {
-            snprintf(text, sizeof text, "%s_ms", points.entries[i].key);
-            if (!points.entries[i].is_in_files_only) {
-                cells[++cell] = report_format_time(json_object_get(latency, text),
-                                                   (double)MONO_NS_PER_MS, times[i]);
-            }
+        if (timed <= 0) {
+            continue;
         }
-        cells[count + 1] = WHOLE(timed);
-        if (timed > 0) {
-            page_add_row(&table, cells);
+        page_table_begin_row(html);
+        page_table_add_text(html, &columns.shown[0], name);
+        for (size_t i = 1; i < last; i++) {
+            snprintf(text, sizeof text, "%s_ms", columns.keys[i]);
+            const json_t *ms = json_object_get(latency, text);
+            page_table_add_text(html, &columns.shown[i], REPORT_TIME(ms, (double)MONO_NS_PER_MS));
         }
+        page_table_add_text(html, &columns.shown[last], WHOLE(timed));
+        page_table_end_row(html);
     }
     figure_get(&run->figures, FIGURE_COUNTER_RESPONSES_UNANSWERED, &unanswered);
     snprintf(text, sizeof text,
@@ -559,7 +527,7 @@ static void add_latencies(struct buffer *html, const struct saved_run *run)
              "longer",
              WHOLE(unanswered), unanswered == 1 ? "batch had" : "batches had",
              unanswered == 1 ? "time is" : "times are");
-    page_close_table(&table, unanswered > 0 ? text : NULL);
+    page_table_end(html, unanswered > 0 ? text : NULL);
 }
 
 /* The page's words for members of run.json whose keys are not clear by themselves. The words are
@@ -781,22 +749,23 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
 static void add_levels(struct buffer *html, const struct saved_run *run)
 {
     const struct csv_table *levels = &run->levels;
-    struct page_columns columns;
+    struct columns columns;
     find_columns(&columns, &report_levels, run);
-    const struct page_table table = page_open_table(html, report_levels.heading, columns.titles);
+    page_table_begin(html, report_levels.heading, columns.shown, columns.count);
     for (size_t row = 0; row < levels->rows; row++) {
-        const char *cells[COLUMNS_MAX];
-        char texts[COLUMNS_MAX][REPORT_WORDS_BYTES];
+        page_table_begin_row(html);
         for (size_t i = 0; i < columns.count; i++) {
             const size_t column = csv_table_column(levels, columns.keys[i]);
+            char number[REPORT_WORDS_BYTES];
             double value;
-            cells[i] = csv_table_number(levels, row, column, &value)
-                           ? format_number(value, texts[i])
-                           : csv_table_text(levels, row, column);
+            const char *text = csv_table_number(levels, row, column, &value)
+                                   ? format_number(value, number)
+                                   : csv_table_text(levels, row, column);
+            page_table_add_text(html, &columns.shown[i], text);
         }
-        page_add_row(&table, cells);
+        page_table_end_row(html);
     }
-    page_close_table(&table, NULL);
+    page_table_end(html, NULL);
 }
 
 /* Adds a text of any length. REPORT_ESCAPED cuts a long text, so the text is divided at blanks. */
@@ -848,18 +817,21 @@ static void add_fairness(struct buffer *html, const struct saved_run *run)
 /* Adds the section of a run; folded when the page has other runs. */
 static void add_run(struct buffer *html, const struct report *report, size_t index, bool is_only)
 {
-    static const char *const of_events[] = {"*mark", "#time", "+event", NULL};
+    static const struct page_column of_events[] = {
+        {"mark", AS_NAME}, {"time", AS_NUMBER}, {"event", AS_WORDS}};
     static const char *const ledgers[] = {[FIGURE_GROUP_SESSIONS] = "Sessions",
                                           [FIGURE_GROUP_ROWS] = "Rows",
                                           [FIGURE_GROUP_BATCHES] = "Batches",
                                           [FIGURE_GROUP_TRANSACTIONS] = "Transactions",
                                           [FIGURE_GROUP_VERIFIED] = "Verified"};
     const struct report_run *run = &report->runs[index];
-    const bool is_running = run == report->running;
+    const bool is_running = index == report->run_count; /* see report->running */
     if (!is_only) {
-        buffer_add_format(html, "<details class=\"run\"%s><summary><span>%s</span> %s</summary>\n",
-                          is_running ? " open" : "", REPORT_ESCAPED(run->label),
-                          format_chip(&run->run, (char[REPORT_ESCAPED_BYTES]){0}));
+        const char *verdict = saved_run_text(&run->run, "verdict");
+        buffer_add_format(html, "<details class=\"run\"%s><summary><span>%s</span> ",
+                          is_running ? " open" : "", REPORT_ESCAPED(run->label));
+        page_add_chip(html, style_of_verdict(verdict)[0], verdict);
+        buffer_add_text(html, "</summary>\n");
     }
     add_header(html, &run->run, index + 1, is_only ? 1 : 2);
     if (report->has_run_charts || is_running) {
@@ -869,22 +841,22 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
         add_between(html, "<p class=\"note\">For the charts of this run: append report ",
                     run->run.folder, "; for the charts of all runs on this page add --all</p>\n");
     }
-    add_note(html, buffer_text(&run->absent));
+    page_add_note(html, buffer_text(&run->absent));
     const struct event_list *events = &run->events;
     const char *note = run->events_error[0] != '\0' ? run->events_error : events->note;
     if (events->count > 0 || note[0] != '\0') {
-        const struct page_table table = page_open_table(html, "Events", of_events);
+        page_table_begin(html, "Events", of_events, COUNT_OF(of_events));
         for (size_t i = 0; i < events->count && i < EVENTS_SHOWN; i++) {
             const double at_s = (double)events->entries[i].at_ns / (double)MONO_NS_PER_S;
             char at[UNITS_TEXT_BYTES];
             snprintf(at, sizeof at, "%.1f s", at_s);
-            PAGE_ROW(&table, UNITS_COUNT(i + 1), at, events->entries[i].text);
+            PAGE_TABLE_ROW(html, of_events, UNITS_COUNT(i + 1), at, events->entries[i].text);
         }
         if (events->count > EVENTS_SHOWN) {
             buffer_add_format(html, "<tr><td colspan=\"3\">%zu more: see events.csv</td></tr>\n",
                               events->count - EVENTS_SHOWN);
         }
-        page_close_table(&table, note);
+        page_table_end(html, note);
     }
     if (run->run.is_search) {
         add_levels(html, &run->run);
@@ -906,11 +878,9 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
     if (figure_get(&run->run.figures, FIGURE_RETRIES, &retries) && retries > 0) {
         add_table(html, &run->run, &report_retries);
     }
-    add_table(html, &run->run, &report_statements);
-    add_table(html, &run->run, &report_trends);
-    add_table(html, &run->run, &report_metrics);
-    add_table(html, &run->run, &report_datasets);
-    add_table(html, &run->run, &report_invariants);
+    for (const struct report_table *const *table = report_tables; *table != NULL; table++) {
+        add_table(html, &run->run, *table);
+    }
     add_checks(html, &run->run);
     add_table(html, &run->run, &report_findings);
     add_causes(html, &run->run);
@@ -933,7 +903,8 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
 static void add_sweep(struct buffer *html, const struct report *report,
                       const struct report_sweep *entry)
 {
-    static const char *const columns[] = {"*run", "#exit code", "+reason", NULL};
+    static const struct page_column columns[] = {
+        {"run", AS_NAME}, {"exit code", AS_NUMBER}, {"reason", AS_WORDS}};
     const struct saved_sweep *sweep = &entry->sweep;
     const size_t pending = saved_sweep_count(sweep, SAVED_PENDING);
     char text[REPORT_WORDS_BYTES], rows[REPORT_WORDS_BYTES + 8], title[SAVED_SWEEP_NAME_BYTES];
@@ -1011,14 +982,14 @@ static void add_sweep(struct buffer *html, const struct report *report,
     if (saved_sweep_count(sweep, SAVED_FAILED) == 0) {
         return;
     }
-    const struct page_table table = page_open_table(html, "Runs that failed", columns);
+    page_table_begin(html, "Runs that failed", columns, COUNT_OF(columns));
     for (size_t i = 0; i < sweep->run_count; i++) {
         const struct saved_sweep_run *run = &sweep->runs[i];
         if (run->state == SAVED_FAILED) {
-            PAGE_ROW(&table, run->name, WHOLE(run->exit_code), run->reason);
+            PAGE_TABLE_ROW(html, columns, run->name, WHOLE(run->exit_code), run->reason);
         }
     }
-    page_close_table(&table, NULL);
+    page_table_end(html, NULL);
 }
 
 const char *page_title(const struct report *report, char title[REPORT_ESCAPED_BYTES])
@@ -1038,21 +1009,47 @@ const char *page_title(const struct report *report, char title[REPORT_ESCAPED_BY
     return title;
 }
 
+/* Adds a row for each run, with its headlines. */
+static void add_all_runs(struct buffer *html, const struct report *report)
+{
+    static const struct page_column columns[] = {{"run", AS_NAME},
+                                                 {"database", AS_TEXT},
+                                                 {"verdict", AS_TEXT},
+                                                 {"max CPU, %", AS_NUMBER},
+                                                 {"max memory, MiB", AS_NUMBER},
+                                                 {"elapsed, s", AS_NUMBER},
+                                                 {"rows/s", AS_NUMBER},
+                                                 {"append p99", AS_NUMBER},
+                                                 {"transactions/s", AS_NUMBER},
+                                                 {"transaction p99", AS_NUMBER}};
+    /* the last two columns are shown only when a run has a script */
+    const size_t shown = COUNT_OF(columns) - (report_has_script(report) ? 0 : 2);
+    page_table_begin(html, "All runs", columns, shown);
+    for (size_t i = 0; i < report->run_count; i++) {
+        const struct saved_run *run = &report->runs[i].run;
+        const char *verdict = saved_run_text(run, "verdict");
+        char link[UNITS_TEXT_BYTES];
+        snprintf(link, sizeof link, "run%zu", i + 1);
+        const struct page_cell cells[] = {
+            {.text = report->runs[i].label, .link = link},
+            {.text = saved_run_text(run, "adapter")},
+            {.text = verdict, .chip = style_of_verdict(verdict)[0]},
+            {.text = REPORT_VALUE(run, "max_cpu_percent")},
+            {.text = REPORT_VALUE(run, "max_memory_mib")},
+            {.text = REPORT_VALUE(run, "elapsed_s")},
+            {.text = REPORT_VALUE(run, "throughput_rows_per_s")},
+            {.text = MS_OF(run, "latencies.append.p99_ms")},
+            {.text = REPORT_VALUE(run, "transactions_per_s")},
+            {.text = MS_OF(run, "latencies.transaction.p99_ms")},
+        };
+        _Static_assert(COUNT_OF(cells) == COUNT_OF(columns), "a cell for each column");
+        page_table_add_row(html, columns, shown, cells);
+    }
+    page_table_end(html, NULL);
+}
+
 void page_add_content(struct buffer *html, const struct report *report)
 {
-    /* the last two columns are shown only when a run has a script */
-    const bool has_script = report_has_script(report);
-    const char *const columns[] = {"!run",
-                                   " database",
-                                   "<verdict",
-                                   "#max CPU, %",
-                                   "#max memory, MiB",
-                                   "#elapsed, s",
-                                   "#rows/s",
-                                   "#append p99",
-                                   has_script ? "#transactions/s" : NULL,
-                                   "#transaction p99",
-                                   NULL};
     const bool is_single = report->run_count == 1 && report->sweep_count == 0;
     buffer_add_text(html, "<p class=\"brand\">append report</p>\n");
     if (!is_single) {
@@ -1073,22 +1070,7 @@ void page_add_content(struct buffer *html, const struct report *report)
             }
             add_charts(html, report, report->overview);
         }
-        const struct page_table table = page_open_table(html, "All runs", columns);
-        for (size_t i = 0; i < report->run_count; i++) {
-            const struct saved_run *run = &report->runs[i].run;
-            char link[REPORT_ESCAPED_BYTES], chip[REPORT_ESCAPED_BYTES];
-            snprintf(link, sizeof link, "<a href=\"#run%zu\">%.1000s</a>", i + 1,
-                     REPORT_ESCAPED(report->runs[i].label));
-            PAGE_ROW(
-                &table, link, saved_run_text(run, "adapter"), format_chip(run, chip),
-                REPORT_VALUE(run, "max_cpu_percent"), REPORT_VALUE(run, "max_memory_mib"),
-                REPORT_VALUE(run, "elapsed_s"), REPORT_VALUE(run, "throughput_rows_per_s"),
-                REPORT_TIME(saved_run_json(run, "latencies.append.p99_ms"), (double)MONO_NS_PER_MS),
-                REPORT_VALUE(run, "transactions_per_s"),
-                REPORT_TIME(saved_run_json(run, "latencies.transaction.p99_ms"),
-                            (double)MONO_NS_PER_MS));
-        }
-        page_close_table(&table, NULL);
+        add_all_runs(html, report);
         buffer_add_text(html, "<h3>Each run</h3>\n");
     }
     for (size_t i = 0; i < report->run_count; i++) {

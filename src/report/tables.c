@@ -22,9 +22,22 @@ const struct report_cell *report_row_find(const struct report_row *row, const ch
     return NULL;
 }
 
+bool report_row_is_of(const struct report_row *row, const struct report_table *table)
+{
+    for (size_t i = 0; i < row->count; i++) {
+        const struct report_cell *cell = &row->cells[i];
+        const char *name = cell->member == NULL ? cell->key : cell->member;
+        if (cell->object == NULL && (cell->place == IN_JSON || cell->place == IN_CSV_AND_JSON) &&
+            strcmp(name, table->wanted) == 0) {
+            return table->unwanted == NULL || strcmp(cell->value.text, table->unwanted) != 0;
+        }
+    }
+    return false;
+}
+
 bool report_column_is_shown(const struct report_column *column, bool is_text, bool has_script)
 {
-    return (is_text ? column->text : column->page) != NULL &&
+    return (is_text ? column->text : column->page.title) != NULL &&
            (column->runs == ALL_RUNS || (column->runs == WITH_SCRIPT) == has_script);
 }
 
@@ -135,6 +148,12 @@ static void add_latency(struct report_row *row, const char *operation,
     }
 }
 
+/* The columns of a table, and their number. */
+#define COLUMNS(...)                                                                               \
+    .columns = (const struct report_column[]){__VA_ARGS__},                                        \
+    .column_count =                                                                                \
+        sizeof((const struct report_column[]){__VA_ARGS__}) / sizeof(struct report_column)
+
 /* Levels of a search. */
 
 /* Adds the latencies of an operation, which are an object in JSON. For an operation that the level
@@ -210,28 +229,25 @@ static void fill_level(struct report_row *row, const void *record)
     add_text(row, "error", cause == NULL ? NULL : cause->error.text)->place = IN_CSV;
 }
 
-static const struct report_column level_columns[] = {
-    {"sessions", "#sessions", "Sessions", 9, ALL_RUNS},
-    {.key = "outcome", .page = "#outcome"},
-    {.key = "reason", .page = "#reason"},
-    {.key = "state", .text = "", .width = -13},
-    {"rows_per_s", "#rows/s", "rows/s", 9, WITHOUT_SCRIPT},
-    {"append_p50_ms", "#append p50, ms", "append\np50", 9, WITHOUT_SCRIPT},
-    {"append_p99_ms", "#append p99, ms", "append\np99", 9, WITHOUT_SCRIPT},
-    {"transactions_per_s", "#transactions/s", "trans./s", 9, WITH_SCRIPT},
-    {"transaction_p50_ms", "#transaction p50, ms", "trans.\np50", 9, WITH_SCRIPT},
-    {"transaction_p99_ms", "#transaction p99, ms", "trans.\np99", 9, WITH_SCRIPT},
-    {"connect_p99_ms", "#connect p99, ms", "connect\np99", 9, ALL_RUNS},
-    {"host_cpu_percent", "#CPU, %", "CPU", 5, ALL_RUNS},
-    {"server_memory_mib", "#server memory, MiB", "server\nmemory", 9, ALL_RUNS},
-    {.key = "largest_wait", .page = " largest wait in calls"},
-    {.key = "largest_wait_percent", .page = "#its share, %"},
-    {.key = "wait_polls", .page = "#polls"},
-};
 const struct report_table report_levels = {
     .fill = fill_level,
-    .columns = level_columns,
-    .column_count = COUNT_OF(level_columns),
+    COLUMNS(
+        {"sessions", {"sessions", AS_NUMBER}, "Sessions", 9, ALL_RUNS},
+        {.key = "outcome", .page = {"outcome", AS_NUMBER}},
+        {.key = "reason", .page = {"reason", AS_NUMBER}},
+        {.key = "state", .text = "", .width = -13},
+        {"rows_per_s", {"rows/s", AS_NUMBER}, "rows/s", 9, WITHOUT_SCRIPT},
+        {"append_p50_ms", {"append p50, ms", AS_NUMBER}, "append\np50", 9, WITHOUT_SCRIPT},
+        {"append_p99_ms", {"append p99, ms", AS_NUMBER}, "append\np99", 9, WITHOUT_SCRIPT},
+        {"transactions_per_s", {"transactions/s", AS_NUMBER}, "trans./s", 9, WITH_SCRIPT},
+        {"transaction_p50_ms", {"transaction p50, ms", AS_NUMBER}, "trans.\np50", 9, WITH_SCRIPT},
+        {"transaction_p99_ms", {"transaction p99, ms", AS_NUMBER}, "trans.\np99", 9, WITH_SCRIPT},
+        {"connect_p99_ms", {"connect p99, ms", AS_NUMBER}, "connect\np99", 9, ALL_RUNS},
+        {"host_cpu_percent", {"CPU, %", AS_NUMBER}, "CPU", 5, ALL_RUNS},
+        {"server_memory_mib", {"server memory, MiB", AS_NUMBER}, "server\nmemory", 9, ALL_RUNS},
+        {.key = "largest_wait", .page = {"largest wait in calls", AS_TEXT}},
+        {.key = "largest_wait_percent", .page = {"its share, %", AS_NUMBER}},
+        {.key = "wait_polls", .page = {"polls", AS_NUMBER}}),
     .heading = "Levels",
     .gap = " ",
     .has_no_decimals = true,
@@ -284,27 +300,32 @@ static void fill_host(struct report_row *row, const void *record)
     add_text(row, "not_counted", host->is_counted ? NULL : host->reason)->place = IN_JSON;
 }
 
-static const struct report_column host_columns[] = {
-    {"host", "*host", "Hosts", -20, ALL_RUNS},
-    {"sessions", "#sessions", "sessions", 9, ALL_RUNS},
-    {"rows_acknowledged", "#rows", "rows", 13, WITHOUT_SCRIPT},
-    {"throughput_rows_per_s", "#rows/s", "rows/s", 9, WITHOUT_SCRIPT},
-    {"append_p50_ms", "#append p50", "p50", 8, WITHOUT_SCRIPT},
-    {"append_p99_ms", "#append p99", "p99", 8, WITHOUT_SCRIPT},
-    {.key = "read_p99_ms", .page = "#read p99", .runs = WITHOUT_SCRIPT},
-    {"transactions", "#transactions", "transactions", 13, WITH_SCRIPT},
-    {"transactions_per_s", "#transactions/s", "trans./s", 9, WITH_SCRIPT},
-    {"transaction_p50_ms", "#p50", "p50", 8, WITH_SCRIPT},
-    {"transaction_p99_ms", "#p99", "p99", 8, WITH_SCRIPT},
-    {.key = "append_p99_ms", .page = "#append p99", .runs = WITH_SCRIPT},
-    {"connections_lost", "#lost", "lost", 6, ALL_RUNS},
-    {.key = "reconnects", .page = "#reconnects"},
-    {"errors", "#errors", "errors", 7, ALL_RUNS},
-};
+static const void *host_record(const struct report_source *source, size_t i,
+                               union report_record *room)
+{
+    (void)room;
+    const struct result *result = source->result;
+    return result->host_count > 1 && i < result->host_count ? &result->hosts[i] : NULL;
+}
+
 const struct report_table report_hosts = {
     .fill = fill_host,
-    .columns = host_columns,
-    .column_count = COUNT_OF(host_columns),
+    .record = host_record,
+    COLUMNS({"host", {"host", AS_NAME}, "Hosts", -20, ALL_RUNS},
+            {"sessions", {"sessions", AS_NUMBER}, "sessions", 9, ALL_RUNS},
+            {"rows_acknowledged", {"rows", AS_NUMBER}, "rows", 13, WITHOUT_SCRIPT},
+            {"throughput_rows_per_s", {"rows/s", AS_NUMBER}, "rows/s", 9, WITHOUT_SCRIPT},
+            {"append_p50_ms", {"append p50", AS_NUMBER}, "p50", 8, WITHOUT_SCRIPT},
+            {"append_p99_ms", {"append p99", AS_NUMBER}, "p99", 8, WITHOUT_SCRIPT},
+            {.key = "read_p99_ms", .page = {"read p99", AS_NUMBER}, .runs = WITHOUT_SCRIPT},
+            {"transactions", {"transactions", AS_NUMBER}, "transactions", 13, WITH_SCRIPT},
+            {"transactions_per_s", {"transactions/s", AS_NUMBER}, "trans./s", 9, WITH_SCRIPT},
+            {"transaction_p50_ms", {"p50", AS_NUMBER}, "p50", 8, WITH_SCRIPT},
+            {"transaction_p99_ms", {"p99", AS_NUMBER}, "p99", 8, WITH_SCRIPT},
+            {.key = "append_p99_ms", .page = {"append p99", AS_NUMBER}, .runs = WITH_SCRIPT},
+            {"connections_lost", {"lost", AS_NUMBER}, "lost", 6, ALL_RUNS},
+            {.key = "reconnects", .page = {"reconnects", AS_NUMBER}},
+            {"errors", {"errors", AS_NUMBER}, "errors", 7, ALL_RUNS}),
     .heading = "Hosts",
     .list = "hosts",
     .wanted = "host",
@@ -405,23 +426,19 @@ static void fill_stage(struct report_row *row, const void *record)
     add_interval(row, stage);
 }
 
-static const struct report_column stage_columns[] = {
-    {"stage", "#stage", "Stage", 6, ALL_RUNS},
-    {"start_s", "#from, s", "from", 9, ALL_RUNS},
-    {"end_s", "#to, s", "to", 9, ALL_RUNS},
-    {"target", "#target", "target", 9, ALL_RUNS},
-    {"rows_per_s", "#rows/s", "rows/s", 11, WITHOUT_SCRIPT},
-    {"append_p50_ms", "#append p50", "append\np50", 9, WITHOUT_SCRIPT},
-    {"append_p99_ms", "#append p99", "append\np99", 9, WITHOUT_SCRIPT},
-    {"transactions_per_s", "#transactions/s", "trans./s", 11, WITH_SCRIPT},
-    {"transaction_p50_ms", "#p50", "p50", 9, WITH_SCRIPT},
-    {"transaction_p99_ms", "#p99", "p99", 9, WITH_SCRIPT},
-    {"errors", "#errors", "errors", 8, ALL_RUNS},
-};
 const struct report_table report_stages = {
     .fill = fill_stage,
-    .columns = stage_columns,
-    .column_count = COUNT_OF(stage_columns),
+    COLUMNS({"stage", {"stage", AS_NUMBER}, "Stage", 6, ALL_RUNS},
+            {"start_s", {"from, s", AS_NUMBER}, "from", 9, ALL_RUNS},
+            {"end_s", {"to, s", AS_NUMBER}, "to", 9, ALL_RUNS},
+            {"target", {"target", AS_NUMBER}, "target", 9, ALL_RUNS},
+            {"rows_per_s", {"rows/s", AS_NUMBER}, "rows/s", 11, WITHOUT_SCRIPT},
+            {"append_p50_ms", {"append p50", AS_NUMBER}, "append\np50", 9, WITHOUT_SCRIPT},
+            {"append_p99_ms", {"append p99", AS_NUMBER}, "append\np99", 9, WITHOUT_SCRIPT},
+            {"transactions_per_s", {"transactions/s", AS_NUMBER}, "trans./s", 11, WITH_SCRIPT},
+            {"transaction_p50_ms", {"p50", AS_NUMBER}, "p50", 9, WITH_SCRIPT},
+            {"transaction_p99_ms", {"p99", AS_NUMBER}, "p99", 9, WITH_SCRIPT},
+            {"errors", {"errors", AS_NUMBER}, "errors", 8, ALL_RUNS}),
     .heading = "Stages",
     .list = "stages",
     .wanted = "stage",
@@ -499,7 +516,16 @@ static void fill_session(struct report_row *row, const void *record)
     add_count_if(row, "verified_duplicates", is_verified, session->duplicates);
 }
 
-const struct report_table report_sessions = {.fill = fill_session};
+static const void *session_record(const struct report_source *source, size_t i,
+                                  union report_record *room)
+{
+    (void)room;
+    const struct result *result = source->result;
+    return result->session_list != NULL && i < result->session_count ? &result->session_list[i]
+                                                                     : NULL;
+}
+
+const struct report_table report_sessions = {.fill = fill_session, .record = session_record};
 
 /* The log of transactions. */
 
@@ -607,48 +633,40 @@ static void fill_rank(struct report_row *row, const void *record)
     }
 }
 
-static const struct report_column rank_columns[] = {
-    {"machine", "*machine", "Machines", -20, ALL_RUNS},
-    {.key = "rank", .page = "#rank"},
-    {.key = "ranks", .text = "ranks", .width = 6},
-    {"sessions_connected", "#sessions", "sessions", 10, ALL_RUNS},
-    {.key = "rows_acknowledged", .page = "#rows"},
-    {.key = "rows_acknowledged", .text = "rows", .width = 14, .runs = WITHOUT_SCRIPT},
-    {.key = "transactions_committed", .page = "#transactions"},
-    {.key = "transactions_committed", .text = "transactions", .width = 14, .runs = WITH_SCRIPT},
-    {"max_host_cpu_percent", "#CPU, %", "CPU", 8, ALL_RUNS},
-    {"max_client_cpu_percent", "#append, %", "append", 9, ALL_RUNS},
-    {.key = "max_server_cpu_percent", .page = "#server, %"},
-    {.key = "run_queue_percent", .page = "#waiting for CPU, %"},
-    {.key = "clock_error_ms", .page = "#clock error"},
-    {.key = "clock", .text = "clock error", .width = 13},
-    {.key = "verdict", .page = " verdict"},
-};
 const struct report_table report_ranks = {
     .fill = fill_rank,
-    .columns = rank_columns,
-    .column_count = COUNT_OF(rank_columns),
+    COLUMNS(
+        {"machine", {"machine", AS_NAME}, "Machines", -20, ALL_RUNS},
+        {.key = "rank", .page = {"rank", AS_NUMBER}}, {.key = "ranks", .text = "ranks", .width = 6},
+        {"sessions_connected", {"sessions", AS_NUMBER}, "sessions", 10, ALL_RUNS},
+        {.key = "rows_acknowledged", .page = {"rows", AS_NUMBER}},
+        {.key = "rows_acknowledged", .text = "rows", .width = 14, .runs = WITHOUT_SCRIPT},
+        {.key = "transactions_committed", .page = {"transactions", AS_NUMBER}},
+        {.key = "transactions_committed", .text = "transactions", .width = 14, .runs = WITH_SCRIPT},
+        {"max_host_cpu_percent", {"CPU, %", AS_NUMBER}, "CPU", 8, ALL_RUNS},
+        {"max_client_cpu_percent", {"append, %", AS_NUMBER}, "append", 9, ALL_RUNS},
+        {.key = "max_server_cpu_percent", .page = {"server, %", AS_NUMBER}},
+        {.key = "run_queue_percent", .page = {"waiting for CPU, %", AS_NUMBER}},
+        {.key = "clock_error_ms", .page = {"clock error", AS_NUMBER}},
+        {.key = "clock", .text = "clock error", .width = 13},
+        {.key = "verdict", .page = {"verdict", AS_TEXT}}),
     .heading = "Client machines",
     .list = "ranks",
     .wanted = "rank",
 };
 
-static const struct report_column node_columns[] = {
-    {.key = "machine", .page = "*machine"},
-    {.key = "rank", .page = "#rank"},
-    {.key = "io_trace.reads", .page = "#reads"},
-    {.key = "io_trace.writes", .page = "#writes"},
-    {.key = "io_trace.fsyncs", .page = "#fsyncs"},
-    {.key = "io_trace.read_mib", .page = "#read, MiB"},
-    {.key = "io_trace.written_mib", .page = "#written, MiB"},
-    {.key = "io_trace.fsync_mean_ms", .page = "#fsync mean"},
-    {.key = "io_trace.fsync_vfs_ms", .page = "#file system (vfs)"},
-    {.key = "io_trace.fsync_queue_ms", .page = "#queue"},
-    {.key = "io_trace.fsync_device_ms", .page = "#device"},
-};
 const struct report_table report_nodes = {
-    .columns = node_columns,
-    .column_count = COUNT_OF(node_columns),
+    COLUMNS({.key = "machine", .page = {"machine", AS_NAME}},
+            {.key = "rank", .page = {"rank", AS_NUMBER}},
+            {.key = "io_trace.reads", .page = {"reads", AS_NUMBER}},
+            {.key = "io_trace.writes", .page = {"writes", AS_NUMBER}},
+            {.key = "io_trace.fsyncs", .page = {"fsyncs", AS_NUMBER}},
+            {.key = "io_trace.read_mib", .page = {"read, MiB", AS_NUMBER}},
+            {.key = "io_trace.written_mib", .page = {"written, MiB", AS_NUMBER}},
+            {.key = "io_trace.fsync_mean_ms", .page = {"fsync mean", AS_NUMBER}},
+            {.key = "io_trace.fsync_vfs_ms", .page = {"file system (vfs)", AS_NUMBER}},
+            {.key = "io_trace.fsync_queue_ms", .page = {"queue", AS_NUMBER}},
+            {.key = "io_trace.fsync_device_ms", .page = {"device", AS_NUMBER}}),
     .heading = "I/O by machine",
     .list = "ranks",
     .wanted = "io_trace.reads",
@@ -673,6 +691,11 @@ static const char *first_error_of(const struct causes *causes, const struct oper
 static void fill_operation(struct report_row *row, const void *record)
 {
     const struct operation_row *of = record;
+    if (of->set == NULL) { /* the names of the cells alone */
+        const struct figure_set none = {.operations = *row->operations};
+        fill_operation(row, &(struct operation_row){.set = &none});
+        return;
+    }
     const struct operation *operation = &of->set->operations.entries[of->operation];
     struct figure_cell figure;
     add_text(row, "operation", operation->name)->member = "name";
@@ -685,48 +708,50 @@ static void fill_operation(struct report_row *row, const void *record)
     add_text(row, "first_error", first_error_of(of->causes, operation))->place = IN_CSV;
 }
 
-static const struct report_column transaction_columns[] = {
-    {.key = "name", .page = "*"},
-    {.key = "operation", .text = "Transaction", .width = -14},
-    {"begun", "#begun", "begun", 12, ALL_RUNS},
-    {"committed", "#committed", "committed", 11, ALL_RUNS},
-    {"rolled_back", "#rolled back", "rolled back", 13, ALL_RUNS},
-    {"failed", "#failed", "failed", 8, ALL_RUNS},
-    {"in_doubt", "#in doubt", "in doubt", 10, ALL_RUNS},
-    {"unfinished", "#unfinished", "unfinished", 12, ALL_RUNS},
-    {.key = "tries", .page = "#tries"},
-    {.key = "p50_ms", .page = "#p50"},
-    {.key = "p99_ms", .page = "#p99"},
-    {.key = "p999_ms", .page = "#p99.9"},
-    {.key = "max_ms", .page = "#max"},
-};
+static const void *operation_record(const struct report_source *source, size_t i,
+                                    union report_record *room)
+{
+    const size_t operation = OPERATIONS + i;
+    room->operation = (struct operation_row){source->set, operation, &source->result->causes};
+    return operation < source->set->operations.count ? room : NULL;
+}
+
 const struct report_table report_transactions = {
     .fill = fill_operation,
-    .columns = transaction_columns,
-    .column_count = COUNT_OF(transaction_columns),
+    .record = operation_record,
+    COLUMNS({.key = "name", .page = {"", AS_NAME}},
+            {.key = "operation", .text = "Transaction", .width = -14},
+            {"begun", {"begun", AS_NUMBER}, "begun", 12, ALL_RUNS},
+            {"committed", {"committed", AS_NUMBER}, "committed", 11, ALL_RUNS},
+            {"rolled_back", {"rolled back", AS_NUMBER}, "rolled back", 13, ALL_RUNS},
+            {"failed", {"failed", AS_NUMBER}, "failed", 8, ALL_RUNS},
+            {"in_doubt", {"in doubt", AS_NUMBER}, "in doubt", 10, ALL_RUNS},
+            {"unfinished", {"unfinished", AS_NUMBER}, "unfinished", 12, ALL_RUNS},
+            {.key = "tries", .page = {"tries", AS_NUMBER}},
+            {.key = "p50_ms", .page = {"p50", AS_NUMBER}},
+            {.key = "p99_ms", .page = {"p99", AS_NUMBER}},
+            {.key = "p999_ms", .page = {"p99.9", AS_NUMBER}},
+            {.key = "max_ms", .page = {"max", AS_NUMBER}}),
     .heading = "Transactions",
     .list = "operations",
     .wanted = "begun",
 };
 
-static const struct report_column statement_columns[] = {
-    {.key = "name", .page = "*"},
-    {.key = "operation", .text = "Statement", .width = -14},
-    {.key = "kind", .page = " kind"},
-    {"sent", "#sent", "sent", 13, ALL_RUNS},
-    {"answered", "#answered", "answered", 13, ALL_RUNS},
-    {"refused", "#refused", "refused", 13, ALL_RUNS},
-    {"unanswered", "#unanswered", "unanswered", 13, ALL_RUNS},
-    {"rows", "#rows", "rows", 13, ALL_RUNS},
-    {.key = "p50_ms", .page = "#p50"},
-    {.key = "p99_ms", .page = "#p99"},
-    {.key = "p999_ms", .page = "#p99.9"},
-    {.key = "max_ms", .page = "#max"},
-};
 const struct report_table report_statements = {
     .fill = fill_operation,
-    .columns = statement_columns,
-    .column_count = COUNT_OF(statement_columns),
+    .record = operation_record,
+    COLUMNS({.key = "name", .page = {"", AS_NAME}},
+            {.key = "operation", .text = "Statement", .width = -14},
+            {.key = "kind", .page = {"kind", AS_TEXT}},
+            {"sent", {"sent", AS_NUMBER}, "sent", 13, ALL_RUNS},
+            {"answered", {"answered", AS_NUMBER}, "answered", 13, ALL_RUNS},
+            {"refused", {"refused", AS_NUMBER}, "refused", 13, ALL_RUNS},
+            {"unanswered", {"unanswered", AS_NUMBER}, "unanswered", 13, ALL_RUNS},
+            {"rows", {"rows", AS_NUMBER}, "rows", 13, ALL_RUNS},
+            {.key = "p50_ms", .page = {"p50", AS_NUMBER}},
+            {.key = "p99_ms", .page = {"p99", AS_NUMBER}},
+            {.key = "p999_ms", .page = {"p99.9", AS_NUMBER}},
+            {.key = "max_ms", .page = {"max", AS_NUMBER}}),
     .heading = "Statements",
     .list = "operations",
     .wanted = "sent",
@@ -778,21 +803,17 @@ static void fill_wait_share(struct report_row *row, const void *record)
     add_text(row, "largest", share->largest)->place = IN_TEXT;
 }
 
-static const struct report_column wait_share_columns[] = {
-    {.key = "kind", .page = "*time in"},
-    {.key = "head", .text = "Waits", .width = -12},
-    {"waits_for", " went into", "for", -25, ALL_RUNS},
-    {"share_percent", "#share, %", "share %", 8, ALL_RUNS},
-    {.key = "error_percent", .text = "±", .width = 7},
-    {.key = "lower_percent", .page = "#at least, %"},
-    {.key = "upper_percent", .page = "#at most, %"},
-    {.key = "events", .page = "+as the database calls it"},
-    {.key = "largest", .text = "most of it", .width = 1},
-};
 const struct report_table report_wait_shares = {
     .fill = fill_wait_share,
-    .columns = wait_share_columns,
-    .column_count = COUNT_OF(wait_share_columns),
+    COLUMNS({.key = "kind", .page = {"time in", AS_NAME}},
+            {.key = "head", .text = "Waits", .width = -12},
+            {"waits_for", {"went into", AS_TEXT}, "for", -25, ALL_RUNS},
+            {"share_percent", {"share, %", AS_NUMBER}, "share %", 8, ALL_RUNS},
+            {.key = "error_percent", .text = "±", .width = 7},
+            {.key = "lower_percent", .page = {"at least, %", AS_NUMBER}},
+            {.key = "upper_percent", .page = {"at most, %", AS_NUMBER}},
+            {.key = "events", .page = {"as the database calls it", AS_WORDS}},
+            {.key = "largest", .text = "most of it", .width = 1}),
     .heading = "Waits",
     .list = "waits.shares",
     .wanted = "waits_for",
@@ -810,15 +831,11 @@ static void fill_commit_part(struct report_row *row, const void *record)
     add_number(row, "share_percent", FIGURE_UNIT_PERCENT, true, part->percent);
 }
 
-static const struct report_column commit_columns[] = {
-    {"part", "*part", "Average commit", -52, ALL_RUNS},
-    {"ms", "#ms", "time", 10, ALL_RUNS},
-    {"share_percent", "#share, %", "share", 10, ALL_RUNS},
-};
 const struct report_table report_commit = {
     .fill = fill_commit_part,
-    .columns = commit_columns,
-    .column_count = COUNT_OF(commit_columns),
+    COLUMNS({"part", {"part", AS_NAME}, "Average commit", -52, ALL_RUNS},
+            {"ms", {"ms", AS_NUMBER}, "time", 10, ALL_RUNS},
+            {"share_percent", {"share, %", AS_NUMBER}, "share", 10, ALL_RUNS}),
     .heading = "Where the time of an average commit goes",
     .list = "waits.commit",
     .wanted = "part",
@@ -841,19 +858,15 @@ static void fill_kernel_wait(struct report_row *row, const void *record)
     add_text(row, "largest", wait->largest[0] == '\0' ? "-" : wait->largest)->place = IN_TEXT;
 }
 
-static const struct report_column kernel_wait_columns[] = {
-    {"name", "*the server's threads were", "Server's threads", -28, ALL_RUNS},
-    {"seconds", "#seconds in total", "seconds", 9, ALL_RUNS},
-    {"threads", "#threads, mean", "threads", 9, ALL_RUNS},
-    {"busy_percent", "#share of the busy time, %", "busy %", 8, ALL_RUNS},
-    {.key = "largest", .text = "most of it in", .width = 1},
-    {.key = "count", .page = "#times"},
-    {.key = "calls", .page = "+in system calls"},
-};
 const struct report_table report_kernel_waits = {
     .fill = fill_kernel_wait,
-    .columns = kernel_wait_columns,
-    .column_count = COUNT_OF(kernel_wait_columns),
+    COLUMNS({"name", {"the server's threads were", AS_NAME}, "Server's threads", -28, ALL_RUNS},
+            {"seconds", {"seconds in total", AS_NUMBER}, "seconds", 9, ALL_RUNS},
+            {"threads", {"threads, mean", AS_NUMBER}, "threads", 9, ALL_RUNS},
+            {"busy_percent", {"share of the busy time, %", AS_NUMBER}, "busy %", 8, ALL_RUNS},
+            {.key = "largest", .text = "most of it in", .width = 1},
+            {.key = "count", .page = {"times", AS_NUMBER}},
+            {.key = "calls", .page = {"in system calls", AS_WORDS}}),
     .heading = "The server's threads, as the kernel saw them",
     .list = "waits.kernel",
     .wanted = "name",
@@ -869,14 +882,10 @@ static void fill_wait_counter(struct report_row *row, const void *record)
     add_number(row, "growth", FIGURE_UNIT_RATIO, true, counter->after - counter->before);
 }
 
-static const struct report_column wait_counter_columns[] = {
-    {.key = "name", .page = "*count"},
-    {.key = "growth", .page = "#growth during the run"},
-};
 const struct report_table report_wait_counters = {
     .fill = fill_wait_counter,
-    .columns = wait_counter_columns,
-    .column_count = COUNT_OF(wait_counter_columns),
+    COLUMNS({.key = "name", .page = {"count", AS_NAME}},
+            {.key = "growth", .page = {"growth during the run", AS_NUMBER}}),
     .heading = "Counts of the server",
     .list = "waits.counters",
     .wanted = "name",
@@ -896,18 +905,14 @@ static void fill_wait_blocker(struct report_row *row, const void *record)
     add_text(row, "statement", blocker->sql);
 }
 
-static const struct report_column wait_blocker_columns[] = {
-    {"of", "*session of", "Locks held by", -16, ALL_RUNS},
-    {"who", " name", "name", -24, ALL_RUNS},
-    {"state", " its state", "state", -22, ALL_RUNS},
-    {"seen", "#seen", "seen", 7, ALL_RUNS},
-    {.key = "server_session", .page = "#number at the server"},
-    {.key = "statement", .page = "+statement"},
-};
 const struct report_table report_wait_blockers = {
     .fill = fill_wait_blocker,
-    .columns = wait_blocker_columns,
-    .column_count = COUNT_OF(wait_blocker_columns),
+    COLUMNS({"of", {"session of", AS_NAME}, "Locks held by", -16, ALL_RUNS},
+            {"who", {"name", AS_TEXT}, "name", -24, ALL_RUNS},
+            {"state", {"its state", AS_TEXT}, "state", -22, ALL_RUNS},
+            {"seen", {"seen", AS_NUMBER}, "seen", 7, ALL_RUNS},
+            {.key = "server_session", .page = {"number at the server", AS_NUMBER}},
+            {.key = "statement", .page = {"statement", AS_WORDS}}),
     .heading = "Sessions that blocked others",
     .list = "waits.blockers",
     .wanted = "of",
@@ -916,18 +921,19 @@ const struct report_table report_wait_blockers = {
 
 /* Retries of the script's transactions by their causes. */
 
-static const struct report_column retry_columns[] = {
-    {.key = "name", .page = "*"},
-    {.key = "operation", .text = "Retries after", .width = -14},
-    {"retries_deadlock", "#after a deadlock", "deadlock", 10, ALL_RUNS},
-    {"retries_serialization", "#after a serialization failure", "serialization", 15, ALL_RUNS},
-    {"retries_busy", "#after a lock or a busy server", "busy", 10, ALL_RUNS},
-    {"retries_duplicate", "#after a duplicate key", "duplicate", 11, ALL_RUNS},
-};
 const struct report_table report_retries = {
     .fill = fill_operation,
-    .columns = retry_columns,
-    .column_count = COUNT_OF(retry_columns),
+    .record = operation_record,
+    COLUMNS({.key = "name", .page = {"", AS_NAME}},
+            {.key = "operation", .text = "Retries after", .width = -14},
+            {"retries_deadlock", {"after a deadlock", AS_NUMBER}, "deadlock", 10, ALL_RUNS},
+            {"retries_serialization",
+             {"after a serialization failure", AS_NUMBER},
+             "serialization",
+             15,
+             ALL_RUNS},
+            {"retries_busy", {"after a lock or a busy server", AS_NUMBER}, "busy", 10, ALL_RUNS},
+            {"retries_duplicate", {"after a duplicate key", AS_NUMBER}, "duplicate", 11, ALL_RUNS}),
     .heading = "Retries",
     .list = "operations",
     .wanted = "begun",
@@ -986,8 +992,10 @@ static void add_value(struct report_row *row, const char *key, bool is_of_kind, 
 
 static void fill_metric(struct report_row *row, const void *record)
 {
+    static const struct script_metric nothing = {.name = "", .unit = ""};
+    static const struct metric_sum empty = {.metric = &nothing};
     const struct metric_row *of = record;
-    const struct metric_sum *sum = of->sum;
+    const struct metric_sum *sum = of->sum == NULL ? &empty : of->sum;
     const enum script_metric_kind kind = sum->metric->kind;
     const bool is_count = kind == SCRIPT_COUNT, is_trend = kind == SCRIPT_TREND;
     const bool is_gauge = kind == SCRIPT_GAUGE, has_values = sum->count > 0;
@@ -1014,41 +1022,49 @@ static void fill_metric(struct report_row *row, const void *record)
     }
 }
 
-static const struct report_column trend_columns[] = {
-    {.key = "name", .page = "*"},        {.key = "title", .text = "Trend", .width = -14},
-    {.key = "unit", .page = " unit"},    {"count", "#count", "count", 8, ALL_RUNS},
-    {"min", "#min", "min", 7, ALL_RUNS},
-};
+static const void *metric_record(const struct report_source *source, size_t i,
+                                 union report_record *room)
+{
+    const struct result *result = source->result;
+    if (i >= result->metric_count) {
+        return NULL;
+    }
+    room->metric = (struct metric_row){&result->metrics[i], result->measured_ns};
+    return room;
+}
+
 const struct report_table report_trends = {
     .fill = fill_metric,
-    .columns = trend_columns,
-    .column_count = COUNT_OF(trend_columns),
+    .record = metric_record,
+    COLUMNS({.key = "name", .page = {"", AS_NAME}}, {.key = "title", .text = "Trend", .width = -14},
+            {.key = "unit", .page = {"unit", AS_TEXT}},
+            {"count", {"count", AS_NUMBER}, "count", 8, ALL_RUNS},
+            {"min", {"min", AS_NUMBER}, "min", 7, ALL_RUNS}),
     .heading = "Trends of the script",
     .list = "metrics",
     .wanted = "mean",
+    .is_optional = true,
     .gap = " ",
     .has_points = true,
 };
 
-static const struct report_column metric_columns[] = {
-    {.key = "name", .page = "*"},
-    {.key = "title", .text = "Metric", .width = -14},
-    {"kind", " kind", "kind", 6, ALL_RUNS},
-    {.key = "unit", .page = " unit"},
-    {"count", "#count", "count", 11, ALL_RUNS},
-    {"per_s", "#per second", "per s", 11, ALL_RUNS},
-    {"last", "#last", "last", 10, ALL_RUNS},
-    {"min", "#min", "min", 10, ALL_RUNS},
-    {"max", "#max", "max", 10, ALL_RUNS},
-};
 const struct report_table report_metrics = {
     .fill = fill_metric,
-    .columns = metric_columns,
-    .column_count = COUNT_OF(metric_columns),
+    .record = metric_record,
+    COLUMNS({.key = "name", .page = {"", AS_NAME}},
+            {.key = "title", .text = "Metric", .width = -14},
+            {"kind", {"kind", AS_TEXT}, "kind", 6, ALL_RUNS},
+            {.key = "unit", .page = {"unit", AS_TEXT}},
+            {"count", {"count", AS_NUMBER}, "count", 11, ALL_RUNS},
+            {"per_s", {"per second", AS_NUMBER}, "per s", 11, ALL_RUNS},
+            {"last", {"last", AS_NUMBER}, "last", 10, ALL_RUNS},
+            {"min", {"min", AS_NUMBER}, "min", 10, ALL_RUNS},
+            {"max", {"max", AS_NUMBER}, "max", 10, ALL_RUNS}),
     .heading = "Counts and gauges of the script",
     .list = "metrics",
     .wanted = "kind",
     .unwanted = "trend",
+    .is_optional = true,
     .gap = " ",
 };
 
@@ -1072,16 +1088,28 @@ static void fill_dataset(struct report_row *row, const void *record)
     add_count_if(row, "surplus", is_counted, v->surplus);
 }
 
-static const struct report_column dataset_columns[] = {
-    {.key = "name", .page = "*table"},       {.key = "rows_before", .page = "#before"},
-    {.key = "added", .page = "#added"},      {.key = "taken", .page = "#taken"},
-    {.key = "rows_after", .page = "#after"}, {.key = "lost", .page = "#lost"},
-    {.key = "surplus", .page = "#surplus"},  {.key = "reason", .page = "+"},
-};
+static const void *dataset_record(const struct report_source *source, size_t i,
+                                  union report_record *room)
+{
+    if (source->plan->script == NULL || i >= source->result->dataset_count) {
+        return NULL;
+    }
+    room->dataset =
+        (struct dataset_row){source->plan->script->datasets[i].name, &source->result->datasets[i]};
+    return room;
+}
+
 const struct report_table report_datasets = {
     .fill = fill_dataset,
-    .columns = dataset_columns,
-    .column_count = COUNT_OF(dataset_columns),
+    .record = dataset_record,
+    COLUMNS({.key = "name", .page = {"table", AS_NAME}},
+            {.key = "rows_before", .page = {"before", AS_NUMBER}},
+            {.key = "added", .page = {"added", AS_NUMBER}},
+            {.key = "taken", .page = {"taken", AS_NUMBER}},
+            {.key = "rows_after", .page = {"after", AS_NUMBER}},
+            {.key = "lost", .page = {"lost", AS_NUMBER}},
+            {.key = "surplus", .page = {"surplus", AS_NUMBER}},
+            {.key = "reason", .page = {"", AS_WORDS}}),
     .heading = "Verified tables",
     .list = "datasets",
     .wanted = "state",
@@ -1101,16 +1129,20 @@ static void fill_invariant(struct report_row *row, const void *record)
     add_text(row, "first", is_broken ? invariant->first : NULL);
 }
 
-static const struct report_column invariant_columns[] = {
-    {.key = "claim", .page = "*claim"},
-    {.key = "rows", .page = "#rows that break it"},
-    {.key = "first", .page = "+the first of them"},
-    {.key = "reason", .page = "+not checked"},
-};
+static const void *invariant_record(const struct report_source *source, size_t i,
+                                    union report_record *room)
+{
+    (void)room;
+    return i < source->result->invariant_count ? &source->result->invariants[i] : NULL;
+}
+
 const struct report_table report_invariants = {
     .fill = fill_invariant,
-    .columns = invariant_columns,
-    .column_count = COUNT_OF(invariant_columns),
+    .record = invariant_record,
+    COLUMNS({.key = "claim", .page = {"claim", AS_NAME}},
+            {.key = "rows", .page = {"rows that break it", AS_NUMBER}},
+            {.key = "first", .page = {"the first of them", AS_WORDS}},
+            {.key = "reason", .page = {"not checked", AS_WORDS}}),
     .heading = "Invariants",
     .list = "invariants",
     .wanted = "state",
@@ -1131,15 +1163,12 @@ static void fill_finding(struct report_row *row, const void *record)
     add_text(row, "fix", finding->fix);
 }
 
-static const struct report_column finding_columns[] = {
-    {.key = "name", .page = "*limit"},          {.key = "side", .page = " of"},
-    {.key = "sessions", .page = "#sessions"},   {.key = "evidence", .page = "+evidence"},
-    {.key = "fix", .page = "+how to raise it"},
-};
 const struct report_table report_findings = {
     .fill = fill_finding,
-    .columns = finding_columns,
-    .column_count = COUNT_OF(finding_columns),
+    COLUMNS({.key = "name", .page = {"limit", AS_NAME}}, {.key = "side", .page = {"of", AS_TEXT}},
+            {.key = "sessions", .page = {"sessions", AS_NUMBER}},
+            {.key = "evidence", .page = {"evidence", AS_WORDS}},
+            {.key = "fix", .page = {"how to raise it", AS_WORDS}}),
     .heading = "Limits that were hit",
     .list = "findings",
     .wanted = "name",
@@ -1165,15 +1194,11 @@ static void fill_expectation(struct report_row *row, const void *record)
     add_count(row, "is_met", expectation->is_met ? 1 : 0)->unit = FIGURE_UNIT_FLAG;
 }
 
-static const struct report_column expectation_columns[] = {
-    {.key = "bound", .page = "*expected"},
-    {.key = "value", .page = "#measured"},
-    {.key = "is_met", .page = " met"},
-};
 const struct report_table report_expectations = {
     .fill = fill_expectation,
-    .columns = expectation_columns,
-    .column_count = COUNT_OF(expectation_columns),
+    COLUMNS({.key = "bound", .page = {"expected", AS_NAME}},
+            {.key = "value", .page = {"measured", AS_NUMBER}},
+            {.key = "is_met", .page = {"met", AS_TEXT}}),
     .heading = "Expectations",
     .list = "expectations",
     .wanted = "bound",
@@ -1204,16 +1229,12 @@ static void fill_weakened(struct report_row *row, const void *record)
     add_text(row, "why", of->why);
 }
 
-static const struct report_column weakened_columns[] = {
-    {.key = "setting", .page = "*setting"},
-    {.key = "value", .page = " value"},
-    {.key = "why", .page = "+what can be lost"},
-    {.key = "host", .page = " host"},
-};
 const struct report_table report_weakened = {
     .fill = fill_weakened,
-    .columns = weakened_columns,
-    .column_count = COUNT_OF(weakened_columns),
+    COLUMNS({.key = "setting", .page = {"setting", AS_NAME}},
+            {.key = "value", .page = {"value", AS_TEXT}},
+            {.key = "why", .page = {"what can be lost", AS_WORDS}},
+            {.key = "host", .page = {"host", AS_TEXT}}),
     .heading = "Weakened durability",
     .list = "server.weakened",
     .wanted = "setting",
@@ -1221,18 +1242,19 @@ const struct report_table report_weakened = {
 
 /* How evenly the sessions appended. */
 
-static const struct report_column fairness_columns[] = {
-    {.key = "slowest_rows_per_s", .page = "#slowest session, rows/s"},
-    {.key = "slowest_session", .page = "#its number"},
-    {.key = "fastest_rows_per_s", .page = "#fastest session, rows/s"},
-    {.key = "fastest_session", .page = "#its number"},
-    {.key = "longest_gap_ms", .page = "#longest time without an acknowledged append"},
-    {.key = "longest_gap_session", .page = "#in session"},
-};
 const struct report_table report_fairness = {
-    .columns = fairness_columns,
-    .column_count = COUNT_OF(fairness_columns),
+    COLUMNS({.key = "slowest_rows_per_s", .page = {"slowest session, rows/s", AS_NUMBER}},
+            {.key = "slowest_session", .page = {"its number", AS_NUMBER}},
+            {.key = "fastest_rows_per_s", .page = {"fastest session, rows/s", AS_NUMBER}},
+            {.key = "fastest_session", .page = {"its number", AS_NUMBER}},
+            {.key = "longest_gap_ms",
+             .page = {"longest time without an acknowledged append", AS_NUMBER}},
+            {.key = "longest_gap_session", .page = {"in session", AS_NUMBER}}),
     .heading = "Fairness",
     .list = "fairness",
     .wanted = "slowest_session",
+};
+
+const struct report_table *const report_tables[] = {
+    &report_statements, &report_trends, &report_metrics, &report_datasets, &report_invariants, NULL,
 };

@@ -1,7 +1,8 @@
 /*
  * The tables of a report. tables.c describes each table once: by a function that adds every cell of
- * a row with its name and value, and by a list of the columns that the text report and the page
- * show. The writers (csv.c, json.c, text.c, page.c) walk these descriptions.
+ * a row with its name and value, a list of the columns that the text report and the page show, and
+ * for some tables a function that finds the records of a run. The writers (csv.c, json.c, text.c,
+ * page.c) walk these descriptions.
  *
  * CSV files and JSON objects have all cells of a row, in the order of the function. The text report
  * and the page have the columns of the list, in its order. The text report takes a value from the
@@ -18,6 +19,7 @@
 #include "base/mono.h"
 #include "figures/figures.h"
 #include "measure/result.h"
+#include "report/page_table.h"
 
 enum {
     REPORT_CELLS_MAX = 80, /* most cells in a row */
@@ -61,19 +63,31 @@ enum report_runs {
 
 /* A column of the text report, the page, or both. */
 struct report_column {
-    const char *key;  /* key of the cell; on the page the path of a member of run.json
-                         ("io_trace.reads") */
-    const char *page; /* title on the page, after a mark for the content of the cells (page.c); NULL
-                         if the page does not have the column */
+    const char *key;         /* key of the cell; on the page the path of a member of run.json
+                                ("io_trace.reads") */
+    struct page_column page; /* the column on the page; without a title if the page does not have
+                                the column */
     const char *text; /* title in the text report, "append\np50" with two lines; NULL if the text
                          report does not have the column */
     int width;        /* width in the text report; a negative width aligns to the left (printf) */
     enum report_runs runs;
 };
 
+/* A run that has ended, whose figures are the rows of the tables. */
+struct report_source {
+    const struct plan *plan;
+    const struct result *result;
+    const struct figure_set *set;
+};
+
+union report_record;
+
 struct report_table {
     /* adds every cell of a record to the row */
     void (*fill)(struct report_row *row, const void *record);
+    /* Returns record `i` of a run, which may be made in *room; NULL if there are no more. NULL if a
+     * writer finds the records. */
+    const void *(*record)(const struct report_source *source, size_t i, union report_record *room);
     const struct report_column *columns;
     size_t column_count;
 
@@ -82,16 +96,21 @@ struct report_table {
     const char *heading; /* heading of the table on the page */
 
     /* The page shows the objects that have the member `wanted` (a path), unless the member is the
-     * text `unwanted` (NULL if any text is shown). */
+     * text `unwanted` (NULL if any text is shown). The text report shows the same rows of a table
+     * with `record`. */
     const char *wanted, *unwanted;
 
     const char *gap;      /* text between two columns of the text report; NULL for "" */
     bool has_points;      /* after the columns come the points of the distribution that the run
                              shows: the mean, percentiles, the maximum */
     bool has_no_decimals; /* the text report shows rates and percentages without decimals */
+    bool is_optional;     /* run.json has no list if the table has no rows */
     const char *figure;   /* member that names a figure: on the page, the column "value" has the
                              unit of that figure. NULL if the keys of the columns show the units */
 };
+
+/* Returns whether the text report and the page show a row in a table: see `wanted`. */
+bool report_row_is_of(const struct report_row *row, const struct report_table *table);
 
 /* Returns whether the text report (`is_text`) or the page shows a column, for a run with or without
  * a script. */
@@ -135,6 +154,13 @@ struct metric_row {
 struct dataset_row {
     const char *name;
     const struct verification *verification;
+};
+
+/* Room for a record that the result of a run does not have itself. */
+union report_record {
+    struct operation_row operation;
+    struct metric_row metric;
+    struct dataset_row dataset;
 };
 
 /* A setting of a server that weakens durability. */
@@ -181,5 +207,9 @@ extern const struct report_table report_weakened;             /* struct weakened
 extern const struct report_table report_fairness;             /* its only row is made by the page */
 /* the ranks with a trace; only the page has the table */
 extern const struct report_table report_nodes;
+
+/* The tables with `record` that the text report, run.json and the page have in this order. A
+ * further table needs no change of the writers. Ends with NULL. */
+extern const struct report_table *const report_tables[];
 
 #endif

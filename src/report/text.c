@@ -522,13 +522,15 @@ static void say_point(struct screen *out, const struct figure_point *point, cons
     }
 }
 
-/* Writes the titles of a table's columns. A title of one line stands in the lower of two lines. */
-static void put_head(struct screen *out, const struct report_table *table,
+/* Writes the titles of a table's columns. A title of one line stands in the lower of two lines.
+ * Returns false when the text report has no column of the table. */
+static bool put_head(struct screen *out, const struct report_table *table,
                      const struct operation_list *operations)
 {
     const bool has_script = operation_is_used(operations, OPERATION_TRANSACTION);
+    bool has_titles = false;
     for (int line = 0; line < 2; line++) {
-        bool has_titles = false;
+        has_titles = false;
         for (size_t i = 0; i < table->column_count; i++) {
             const struct report_column *column = &table->columns[i];
             if (report_column_is_shown(column, true, has_script)) {
@@ -548,6 +550,7 @@ static void put_head(struct screen *out, const struct report_table *table,
         }
         out->text[0] = '\0';
     }
+    return has_titles;
 }
 
 /* Writes a number with four digits, or with all digits before the point. */
@@ -640,53 +643,48 @@ static void put_table(struct screen *out, const struct report_table *table,
     }
 }
 
+/* Writes a table of a run, and an empty line; nothing when the table has no rows or no columns. */
+static void put_rows(struct screen *out, const struct report_table *table,
+                     const struct report_source *source)
+{
+    const struct operation_list *operations = &source->set->operations;
+    union report_record room;
+    const void *record;
+    bool has_head = false;
+    for (size_t i = 0; (record = table->record(source, i, &room)) != NULL; i++) {
+        struct report_row row = {.operations = operations};
+        table->fill(&row, record);
+        if (report_row_is_of(&row, table)) {
+            has_head = has_head || put_head(out, table, operations);
+            if (!has_head) {
+                return;
+            }
+            put_row(out, table, operations, record);
+        }
+    }
+    fputs(has_head ? "\n" : "", out->stream);
+}
+
 static bool is_transaction(const struct operation *operation)
 {
     return operation->kind == OPERATION_IS_TRANSACTION;
 }
 
-/* Writes the table of the transactions, or of the statements, that a script names; nothing when the
- * script names fewer than `least`. */
-static void put_operations(struct screen *out, const struct figure_set *set,
-                           const struct report_table *table, bool is_of_transactions, size_t least)
+/* Returns the number of transactions that the script names. */
+static size_t count_transactions(const struct operation_list *operations)
 {
-    const struct operation_list *operations = &set->operations;
-    struct operation_row rows[OPERATIONS_MAX];
     size_t count = 0;
-    for (size_t i = OPERATIONS; i < operations->count && set->counts != NULL; i++) {
-        if (is_transaction(&operations->entries[i]) == is_of_transactions) {
-            rows[count++] = (struct operation_row){.set = set, .operation = i};
-        }
+    for (size_t i = OPERATIONS; i < operations->count; i++) {
+        count += is_transaction(&operations->entries[i]) ? 1 : 0;
     }
-    if (count >= least) {
-        put_table(out, table, operations, rows, count, sizeof *rows);
-    }
-}
-
-/* Writes the tables of the script's metrics: the trends, and the counts and gauges. */
-static void put_metrics(struct screen *out, const struct figure_set *set,
-                        const struct result *result)
-{
-    static const struct report_table *const tables[2] = {&report_trends, &report_metrics};
-    struct metric_row *rows = calloc(result->metric_count + 1, sizeof *rows);
-    for (size_t i = 0; i < 2 && rows != NULL; i++) {
-        size_t count = 0;
-        for (size_t k = 0; k < result->metric_count; k++) {
-            const struct metric_sum *sum = &result->metrics[k];
-            if ((sum->metric->kind == SCRIPT_TREND) == tables[i]->has_points) {
-                rows[count++] = (struct metric_row){sum, result->measured_ns};
-            }
-        }
-        put_table(out, tables[i], &set->operations, rows, count, sizeof *rows);
-    }
-    free(rows);
+    return count;
 }
 
 static void put_latencies(struct screen *out, const struct plan *plan, const struct result *result)
 {
     const struct operation_list operations = plan_operations(plan);
     const int measured = 26 - (int)out->label;
-    size_t transactions = 0;
+    const size_t transactions = count_transactions(&operations);
     say(out, "%-*s", (int)out->label, "Latency");
     for (size_t i = 0; i < operations.points.count; i++) {
         if (!operations.points.entries[i].is_in_files_only) {
@@ -695,9 +693,6 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     }
     say(out, "%*s", measured, "measured");
     put_line(out);
-    for (size_t i = OPERATIONS; i < operations.count; i++) {
-        transactions += is_transaction(&operations.entries[i]) ? 1 : 0;
-    }
     for (size_t i = 0; i < operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
         /* the line of all transactions has the same values: a script's only transaction, or tries
@@ -1268,6 +1263,7 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
 {
     struct screen out = {.stream = stream, .label = plan->script == NULL ? LABEL : SCRIPT_LABEL};
     struct figure_set set;
+    const struct report_source source = {plan, result, &set};
     figures_of_result(&set, plan, result);
     put_target(&out, plan, result);
     put_run(&out, plan);
@@ -1275,12 +1271,15 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_ledgers(&out, &set, plan, result);
     fputc('\n', stream);
     /* the ledger above has the counts of a single transaction */
-    put_operations(&out, &set, &report_transactions, true, 2);
-    if (transactions_retries(result->totals.counters) > 0) {
-        put_operations(&out, &set, &report_retries, true, 2);
+    if (count_transactions(&set.operations) > 1) {
+        put_rows(&out, &report_transactions, &source);
+        if (transactions_retries(result->totals.counters) > 0) {
+            put_rows(&out, &report_retries, &source);
+        }
     }
-    put_operations(&out, &set, &report_statements, false, 1);
-    put_metrics(&out, &set, result);
+    for (const struct report_table *const *table = report_tables; *table != NULL; table++) {
+        put_rows(&out, *table, &source);
+    }
     put_latencies(&out, plan, result);
     const size_t hosts = result->host_count > 1 ? result->host_count : 0;
     fputs(hosts > 0 ? "\n" : "", stream);

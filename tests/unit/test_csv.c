@@ -19,8 +19,9 @@
 TEST(test_operations)
 {
     static uint64_t counts[OPERATIONS + 2][OPERATION_COUNTS];
-    static struct causes causes;
+    static struct result result;
     static struct figure_set set;
+    struct causes *causes = &result.causes;
     set = (struct figure_set){.operations = operation_list_all(),
                               .counts = (const uint64_t(*)[OPERATION_COUNTS])counts};
     operation_list_add(&set.operations, "move", OPERATION_IS_TRANSACTION);
@@ -31,13 +32,15 @@ TEST(test_operations)
     counts[OPERATIONS + 1][COUNT_REFUSED] = 2;
     set.latencies[OPERATIONS + 1] =
         (struct figure_latency){.count = 5, .points_ms = {1.5, 1, 2, 3, 4, 5, 6}};
-    causes.count = 2;
-    causes.entries[0] = (struct cause){.name = "insert", .first_ns = 9, .error = {.text = "later"}};
-    causes.entries[1] =
+    causes->count = 2;
+    causes->entries[0] =
+        (struct cause){.name = "insert", .first_ns = 9, .error = {.text = "later"}};
+    causes->entries[1] =
         (struct cause){.name = "insert", .first_ns = 3, .error = {.text = "duplicate, \"a\""}};
     struct memory memory;
     memory_open(&memory);
-    csv_write_operations(memory.stream, &set, &causes);
+    csv_write_table(memory.stream, &report_statements, &set.operations,
+                    &(struct report_source){.result = &result, .set = &set});
     memory_expect(
         &memory,
         "operation,kind,sent,answered,refused,unanswered,rows,empty,begun,committed,"
@@ -48,6 +51,29 @@ TEST(test_operations)
         "move,transaction,,,,,,,5,0,0,1,0,0,0,0,0,0,0,0,,,,,,,,\r\n"
         "insert,write,7,0,2,0,0,0,,,,,,,,,,,,,1.500000,1.000000,2.000000,3.000000,4.000000,"
         "5.000000,6.000000,\"duplicate, \"\"a\"\"\"\r\n");
+}
+
+/* A table without rows has its header, whatever its records need. */
+TEST(test_no_rows)
+{
+    static const struct result result;
+    struct operation_list operations = operation_list_all();
+    const struct figure_set set = {.operations = operations};
+    static const struct {
+        const struct report_table *table;
+        const char *header;
+    } cases[] = {
+        {&report_metrics,
+         "metric,kind,unit,count,per_s,last,min,mean,p50,p90,p95,p99,p999,max\r\n"},
+        {&report_invariants, "claim,state,reason,rows,first\r\n"},
+    };
+    EACH_CASE (i, cases, "%s", cases[i].table->heading) {
+        struct memory memory;
+        memory_open(&memory);
+        csv_write_table(memory.stream, cases[i].table, &operations,
+                        &(struct report_source){.result = &result, .set = &set});
+        memory_expect(&memory, cases[i].header);
+    }
 }
 
 /* A row of the log of transactions must be the same in both ways of writing it. */

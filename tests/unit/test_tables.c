@@ -80,8 +80,9 @@ TEST(test_keys_differ)
 
 TEST(test_runs)
 {
-    const struct report_column all = {.key = "a", .page = "#a"};
-    const struct report_column with = {.key = "b", .page = "#b", .text = "b", .runs = WITH_SCRIPT};
+    const struct report_column all = {.key = "a", .page = {"a", AS_NUMBER}};
+    const struct report_column with = {
+        .key = "b", .page = {"b", AS_NUMBER}, .text = "b", .runs = WITH_SCRIPT};
     const struct report_column without = {.key = "c", .text = "c", .runs = WITHOUT_SCRIPT};
     assert_true(report_column_is_shown(&all, false, false));
     assert_true(report_column_is_shown(&all, false, true));
@@ -113,4 +114,39 @@ TEST(test_level)
     assert_string_equal(report_row_find(&row, "transaction_p50_ms")->object, "transaction");
     assert_false(report_row_find(&row, "server_memory_mib")->value.is_known);
     assert_null(report_row_find(&row, "sessions_nowhere"));
+}
+
+/* A record makes a row in one of the tables that have the same list in run.json, and in no other.
+ */
+TEST(test_each_record_has_one_table)
+{
+    static const uint64_t counts[OPERATIONS + 2][OPERATION_COUNTS];
+    static const struct script_metric trend = {.name = "t", .unit = "", .kind = SCRIPT_TREND};
+    static const struct script_metric gauge = {.name = "g", .unit = "", .kind = SCRIPT_GAUGE};
+    struct metric_sum sums[] = {{.metric = &trend}, {.metric = &gauge}};
+    static struct result result;
+    set = (struct figure_set){.operations = operation_list_all(), .counts = counts};
+    operation_list_add(&set.operations, "move", OPERATION_IS_TRANSACTION);
+    operation_list_add(&set.operations, "look", OPERATION_IS_READ);
+    result.metrics = sums;
+    result.metric_count = COUNT_OF(sums);
+    const struct {
+        const struct report_table *table;
+        size_t record; /* the record of this table; the other record is of the other table */
+    } cases[] = {{&report_transactions, 0},
+                 {&report_statements, 1},
+                 {&report_trends, 0},
+                 {&report_metrics, 1}};
+    const struct report_source source = {.result = &result, .set = &set};
+    EACH_CASE (i, cases, "%s", cases[i].table->heading) {
+        const struct report_table *table = cases[i].table;
+        union report_record room;
+        for (size_t k = 0; k < 2; k++) {
+            static struct report_row row;
+            row = (struct report_row){.operations = &set.operations};
+            table->fill(&row, table->record(&source, k, &room));
+            assert_int_equal(report_row_is_of(&row, table), k == cases[i].record);
+        }
+        assert_null(table->record(&source, 2, &room));
+    }
 }
