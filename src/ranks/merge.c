@@ -221,6 +221,14 @@ static void put_numbers(struct buffer *bytes, const void *from, size_t size)
     }
 }
 
+static void get_numbers(struct reader *reader, void *into, size_t size)
+{
+    uint64_t *const numbers = into;
+    for (size_t i = 0; i < size / sizeof *numbers; i++) {
+        numbers[i] = get(reader);
+    }
+}
+
 static void add_numbers(struct reader *reader, void *into, size_t size)
 {
     uint64_t *const numbers = into;
@@ -387,8 +395,8 @@ static void add_interval_head(struct slot *slot, const struct interval_head *hea
  * previous interval of both kinds. Returns false if memory runs out. */
 static bool add_interval(struct merge *merge, struct reader *reader, struct interval_head before[2])
 {
-    struct interval_head head = {.start_ns = 0};
-    add_numbers(reader, &head, sizeof head);
+    struct interval_head head;
+    get_numbers(reader, &head, sizeof head);
     const bool is_stage = head.is_stage != 0;
     struct slots *slots = is_stage ? &merge->stages : &merge->seconds;
     reader->has_failed |= head.stage > RAMP_STAGES_MAX || (is_stage && head.stage == 0);
