@@ -5,6 +5,7 @@
 #include "base/mono.h"
 #include "base/text.h"
 #include "certify/certificate.h"
+#include "report/page_table.h"
 #include "report/report.h"
 
 /* Defects of a server that no fault of append certify can show. Each entry: title, sentences. */
@@ -83,66 +84,73 @@ static void add_header(struct buffer *html, const struct certificate *certificat
     buffer_add_text(html, "</div>\n");
 }
 
+static const struct page_column count_columns[] = {
+    {"count", AS_NAME}, {"number", AS_NUMBER}, {"meaning", AS_WORDS}};
+static const struct page_column proof_count_columns[] = {
+    {"count", AS_NAME}, {"number", AS_NUMBER}, {"proof run", AS_NUMBER}, {"meaning", AS_WORDS}};
+
 /* Adds a count of the certified run and, if there is a proof run, the count of the proof run. */
-static void add_count(const struct page_table *table, const char *title, uint64_t count,
+static void add_count(struct buffer *html, bool has_proof, const char *title, uint64_t count,
                       uint64_t of_proof, const char *words)
 {
-    if (table->columns[3] == NULL) {
-        PAGE_ROW(table, title, UNITS_COUNT(count), words);
+    if (has_proof) {
+        PAGE_TABLE_ROW(html, proof_count_columns, title, UNITS_COUNT(count), UNITS_COUNT(of_proof),
+                       words);
     } else {
-        PAGE_ROW(table, title, UNITS_COUNT(count), UNITS_COUNT(of_proof), words);
+        PAGE_TABLE_ROW(html, count_columns, title, UNITS_COUNT(count), words);
     }
 }
 
 static void add_counts(struct buffer *html, const struct certificate *certificate)
 {
-    static const char *const plain[] = {"*count", "#number", "+meaning", NULL};
-    static const char *const both[] = {"*count", "#number", "#proof run", "+meaning", NULL};
     const struct fault_series *series = &certificate->series, *proof = &certificate->proof;
     const struct fault_result *last = last_of(series), *of_proof = last_of(proof);
-    const struct page_table table =
-        page_open_table(html, "Counts", proof->planned > 0 ? both : plain);
-    add_count(&table, "Acknowledged", last->acknowledged, of_proof->acknowledged,
+    const bool has_proof = proof->planned > 0;
+    page_table_begin(html, "Counts", has_proof ? proof_count_columns : count_columns,
+                     has_proof ? COUNT_OF(proof_count_columns) : COUNT_OF(count_columns));
+    add_count(html, has_proof, "Acknowledged", last->acknowledged, of_proof->acknowledged,
               "rows that the server had acknowledged before the last fault");
-    add_count(&table, "In doubt", last->in_doubt, of_proof->in_doubt,
+    add_count(html, has_proof, "In doubt", last->in_doubt, of_proof->in_doubt,
               "rows sent but not answered before a fault: they may be there or not");
-    add_count(&table, "Rejected", last->rejected, of_proof->rejected,
+    add_count(html, has_proof, "Rejected", last->rejected, of_proof->rejected,
               "rows of transactions that the server refused");
-    add_count(&table, "Read back", last->rows_read, of_proof->rows_read,
+    add_count(html, has_proof, "Read back", last->rows_read, of_proof->rows_read,
               "rows in the tables after the last fault");
     for (int i = 0; i < FINDING_COUNT; i++) {
-        add_count(&table, finding_words[i].title, certificate_sum(series, (enum fault_finding)i),
+        add_count(html, has_proof, finding_words[i].title,
+                  certificate_sum(series, (enum fault_finding)i),
                   certificate_sum(proof, (enum fault_finding)i), finding_words[i].what);
     }
-    add_count(&table, "Failures", certificate_count(series, FAULT_KINDS).failed,
+    add_count(html, has_proof, "Failures", certificate_count(series, FAULT_KINDS).failed,
               certificate_count(proof, FAULT_KINDS).failed,
               "faults after which the server did not start again, or a table could not be read");
-    add_count(&table, "Faults in flight", certificate_count(series, FAULT_KINDS).in_flight,
+    add_count(html, has_proof, "Faults in flight", certificate_count(series, FAULT_KINDS).in_flight,
               certificate_count(proof, FAULT_KINDS).in_flight,
               "faults that struck while rows had been sent but not yet answered");
-    page_close_table(&table, NULL);
+    page_table_end(html, NULL);
 }
 
 static void add_kinds(struct buffer *html, const struct fault_series *series)
 {
-    static const char *const columns[] = {
-        "*fault",         "+what append did",        "#done", "#could show a loss",
-        "#with findings", "#share that loses a row", NULL};
-    const struct page_table table = page_open_table(html, "Fault model", columns);
+    static const struct page_column columns[] = {
+        {"fault", AS_NAME},           {"what append did", AS_WORDS},
+        {"done", AS_NUMBER},          {"could show a loss", AS_NUMBER},
+        {"with findings", AS_NUMBER}, {"share that loses a row", AS_NUMBER}};
+    page_table_begin(html, "Fault model", columns, COUNT_OF(columns));
     for (int kind = 0; kind < FAULT_KINDS; kind++) {
         const struct fault_tally tally = certificate_count(series, (enum fault_kind)kind);
         char percent[CERTIFICATE_PERCENT_BYTES], bound[40] = "–";
         if (tally.broken == 0 && certificate_bound(tally.telling) < 1) {
             snprintf(bound, sizeof bound, "below %s", certificate_percent(tally.telling, percent));
         }
-        PAGE_ROW(&table, fault_nouns[kind].many, fault_words[kind].what,
-                 tally.done == 0 ? "none" : UNITS_COUNT(tally.done), UNITS_COUNT(tally.telling),
-                 UNITS_COUNT(tally.broken), bound);
+        PAGE_TABLE_ROW(html, columns, fault_nouns[kind].many, fault_words[kind].what,
+                       tally.done == 0 ? "none" : UNITS_COUNT(tally.done),
+                       UNITS_COUNT(tally.telling), UNITS_COUNT(tally.broken), bound);
     }
-    page_close_table(
-        &table, "A fault could show a loss if rows were acknowledged since the previous fault "
-                "and all rows were read back afterwards. After n such faults without a loss, "
-                "with 95 % confidence fewer than 3/n of such faults lose a row (rule of three).");
+    page_table_end(
+        html, "A fault could show a loss if rows were acknowledged since the previous fault "
+              "and all rows were read back afterwards. After n such faults without a loss, "
+              "with 95 % confidence fewer than 3/n of such faults lose a row (rule of three).");
 }
 
 /* Returns the value of a setting; "–" if the server did not report the setting. */
@@ -158,38 +166,45 @@ static const char *find_setting(const struct server_settings *settings, const ch
 
 static void add_conditions(struct buffer *html, const struct certificate *certificate)
 {
-    static const char *const columns[] = {"*what", "+value", NULL};
-    static const char *const plain[] = {"*setting", "+value", NULL};
-    static const char *const both[] = {"*setting", "+value", "+in the proof run", NULL};
+    static const struct page_column columns[] = {{"what", AS_NAME}, {"value", AS_WORDS}};
+    static const struct page_column plain[] = {{"setting", AS_NAME}, {"value", AS_WORDS}};
+    static const struct page_column both[] = {
+        {"setting", AS_NAME}, {"value", AS_WORDS}, {"in the proof run", AS_WORDS}};
     const struct fault_series *series = &certificate->series, *proof = &certificate->proof;
-    struct page_table table = page_open_table(html, "What was tested", columns);
-    PAGE_ROW(&table, "server", certificate->server);
-    PAGE_ROW(&table, "place", certificate->place);
+    page_table_begin(html, "What was tested", columns, COUNT_OF(columns));
+    PAGE_TABLE_ROW(html, columns, "server", certificate->server);
+    PAGE_TABLE_ROW(html, columns, "place", certificate->place);
     for (size_t i = 0; i < certificate->place_count; i++) {
-        PAGE_ROW(&table, certificate->places[i].name, certificate->places[i].value);
+        PAGE_TABLE_ROW(html, columns, certificate->places[i].name, certificate->places[i].value);
     }
     if (series->options.length > 0) {
-        PAGE_ROW(&table, "options of the server", buffer_text(&series->options));
+        PAGE_TABLE_ROW(html, columns, "options of the server", buffer_text(&series->options));
     }
     if (proof->options.length > 0) {
-        PAGE_ROW(&table, "options in the proof run", buffer_text(&proof->options));
+        PAGE_TABLE_ROW(html, columns, "options in the proof run", buffer_text(&proof->options));
     }
-    PAGE_ROW(&table, "append", APPEND_VERSION);
-    page_close_table(&table, NULL);
+    PAGE_TABLE_ROW(html, columns, "append", APPEND_VERSION);
+    page_table_end(html, NULL);
     /* if the certified run did not take place, show the settings of the proof run */
     const struct server_settings *settings =
         series->settings.count > 0 ? &series->settings : &proof->settings;
     if (settings->count == 0) {
         return;
     }
-    table = page_open_table(html, "Settings of the server", proof->planned > 0 ? both : plain);
+    const bool has_proof = proof->planned > 0;
+    page_table_begin(html, "Settings of the server", has_proof ? both : plain,
+                     has_proof ? COUNT_OF(both) : COUNT_OF(plain));
     for (size_t i = 0; i < settings->count; i++) {
         const char *name = settings->entries[i].name;
-        PAGE_ROW(&table, name, find_setting(&series->settings, name),
-                 find_setting(&proof->settings, name));
+        const char *value = find_setting(&series->settings, name);
+        if (has_proof) {
+            PAGE_TABLE_ROW(html, both, name, value, find_setting(&proof->settings, name));
+        } else {
+            PAGE_TABLE_ROW(html, plain, name, value);
+        }
     }
-    page_close_table(&table, "Settings that decide durability, and others that were changed, as "
-                             "the server reported them before the first fault.");
+    page_table_end(html, "Settings that decide durability, and others that were changed, as "
+                         "the server reported them before the first fault.");
 }
 
 static void add_model(struct buffer *html, const struct certificate *certificate)
@@ -224,56 +239,65 @@ static void add_repeat(struct buffer *html, const struct certificate *certificat
                       certificate->plan->seed);
 }
 
-/* Writes what a fault found, as HTML. Returns `chip`. */
+/* Writes what a fault found. Returns the CSS class of the result. */
 static const char *describe_result(const struct fault_series *series, size_t number,
-                                   char chip[REPORT_ESCAPED_BYTES])
+                                   struct buffer *text)
 {
     const struct fault_result *result = &series->results[number];
-    struct buffer text = {0};
-    const char *style = "invalid";
     for (int i = 0; i < FINDING_COUNT; i++) {
         if (result->findings[i] > 0) {
-            buffer_add_format(&text, "%s%s %s", text.length > 0 ? ", " : "", finding_words[i].key,
+            buffer_add_format(text, "%s%s %s", text->length > 0 ? ", " : "", finding_words[i].key,
                               UNITS_COUNT(result->findings[i]));
         }
     }
     if (result->failure[0] != '\0') {
-        buffer_add_format(&text, "%sfailure", text.length > 0 ? ", " : "");
+        buffer_add_format(text, "%sfailure", text->length > 0 ? ", " : "");
     }
-    if (text.length == 0) {
-        const bool is_telling = certificate_is_telling(series, number);
-        style = is_telling ? "valid" : "degraded";
-        buffer_add_text(&text, is_telling ? "clean" : "shows nothing");
+    if (text->length > 0) {
+        return "invalid";
     }
-    snprintf(chip, REPORT_ESCAPED_BYTES, "<span class=\"chip %s\">%s</span>", style,
-             buffer_text(&text));
-    buffer_fini(&text);
-    return chip;
+    const bool is_telling = certificate_is_telling(series, number);
+    buffer_add_text(text, is_telling ? "clean" : "shows nothing");
+    return is_telling ? "valid" : "degraded";
 }
 
 static void add_faults(struct buffer *html, const char *heading, const struct fault_series *series)
 {
-    static const char *const columns[] = {
-        "*fault", " kind",     " moment",    "#at",     "#acknowledged",  "#in doubt",
-        "#down",  "#recovery", "#read back", "<result", "+first finding", NULL};
+    static const struct page_column columns[] = {
+        {"fault", AS_NAME},  {"kind", AS_TEXT},           {"moment", AS_TEXT},
+        {"at", AS_NUMBER},   {"acknowledged", AS_NUMBER}, {"in doubt", AS_NUMBER},
+        {"down", AS_NUMBER}, {"recovery", AS_NUMBER},     {"read back", AS_NUMBER},
+        {"result", AS_TEXT}, {"first finding", AS_WORDS}};
     if (series->count == 0) {
         return;
     }
-    const struct page_table table = page_open_table(html, heading, columns);
+    page_table_begin(html, heading, columns, COUNT_OF(columns));
     for (size_t i = 0; i < series->count; i++) {
         const struct fault_result *result = &series->results[i];
-        char moment[CERTIFICATE_MOMENT_BYTES], chip[REPORT_ESCAPED_BYTES], words[500];
+        char moment[CERTIFICATE_MOMENT_BYTES], words[500];
+        struct buffer found = {0};
+        const char *style = describe_result(series, i, &found);
         const bool has_both = result->first[0] != '\0' && result->failure[0] != '\0';
         snprintf(words, sizeof words, "%s%s%s", result->first, has_both ? "; " : "",
                  result->failure);
-        PAGE_ROW(&table, UNITS_COUNT(i + 1), fault_nouns[result->fault.kind].one,
-                 certificate_describe_moment(result, moment), UNITS_NS(result->at_ns),
-                 UNITS_COUNT(result->acknowledged), UNITS_COUNT(result->in_doubt),
-                 TIME_OR_DASH(result->down_ns), TIME_OR_DASH(result->recover_ns),
-                 result->is_read ? UNITS_COUNT(result->rows_read) : "–",
-                 describe_result(series, i, chip), words);
+        const struct page_cell cells[] = {
+            {.text = UNITS_COUNT(i + 1)},
+            {.text = fault_nouns[result->fault.kind].one},
+            {.text = certificate_describe_moment(result, moment)},
+            {.text = UNITS_NS(result->at_ns)},
+            {.text = UNITS_COUNT(result->acknowledged)},
+            {.text = UNITS_COUNT(result->in_doubt)},
+            {.text = TIME_OR_DASH(result->down_ns)},
+            {.text = TIME_OR_DASH(result->recover_ns)},
+            {.text = result->is_read ? UNITS_COUNT(result->rows_read) : "–"},
+            {.text = buffer_text(&found), .chip = style},
+            {.text = words},
+        };
+        _Static_assert(COUNT_OF(cells) == COUNT_OF(columns), "a cell for each column");
+        page_table_add_row(html, columns, COUNT_OF(columns), cells);
+        buffer_fini(&found);
     }
-    page_close_table(&table, NULL);
+    page_table_end(html, NULL);
 }
 
 static void add_proof(struct buffer *html, const struct certificate *certificate)
@@ -292,7 +316,7 @@ static void add_proof(struct buffer *html, const struct certificate *certificate
 void certificate_add_page(struct buffer *html, const struct certificate *certificate,
                           const char *csv_hash, const char *json_hash)
 {
-    static const char *const columns[] = {"*file", "+SHA-256", NULL};
+    static const struct page_column columns[] = {{"file", AS_NAME}, {"SHA-256", AS_WORDS}};
     char policy[200], title[REPORT_ESCAPED_BYTES];
     snprintf(policy, sizeof policy,
              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -308,10 +332,10 @@ void certificate_add_page(struct buffer *html, const struct certificate *certifi
     add_repeat(html, certificate);
     add_faults(html, "Each fault", &certificate->series);
     add_proof(html, certificate);
-    const struct page_table table = page_open_table(html, "Files of this certificate", columns);
-    PAGE_ROW(&table, CERTIFICATE_CSV, csv_hash);
-    PAGE_ROW(&table, CERTIFICATE_JSON, json_hash);
-    page_close_table(&table, "sha256sum prints the same hash for an unchanged file.");
+    page_table_begin(html, "Files of this certificate", columns, COUNT_OF(columns));
+    PAGE_TABLE_ROW(html, columns, CERTIFICATE_CSV, csv_hash);
+    PAGE_TABLE_ROW(html, columns, CERTIFICATE_JSON, json_hash);
+    page_table_end(html, "sha256sum prints the same hash for an unchanged file.");
     buffer_add_text(html, "<footer>Made by append " APPEND_VERSION ".</footer>\n"
                           "</main>\n</body>\n</html>\n");
 }

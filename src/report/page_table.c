@@ -89,38 +89,3 @@ void page_add_note(struct buffer *html, const char *text)
         buffer_add_format(html, "<p class=\"note\">%s</p>\n", REPORT_ESCAPED(text));
     }
 }
-
-struct page_table page_open_table(struct buffer *html, const char *heading,
-                                  const char *const *columns)
-{
-    buffer_add_format(
-        html, "<h3>%s</h3>\n<div class=\"card scroll\"><table class=\"rows\"><thead><tr>", heading);
-    for (const char *const *column = columns; *column != NULL; column++) {
-        buffer_add_format(html, "<th%s>%s</th>", **column == '#' ? " class=\"n\"" : "",
-                          *column + 1);
-    }
-    buffer_add_text(html, "</tr></thead><tbody>\n");
-    return (struct page_table){html, columns};
-}
-
-void page_add_row(const struct page_table *table, const char *const *cells)
-{
-    buffer_add_text(table->html, "<tr>");
-    for (const char *const *column = table->columns; *column != NULL; column++, cells++) {
-        const char mark = **column;
-        const char *cell = mark == '<' || mark == '!' ? *cells : REPORT_ESCAPED(*cells);
-        if (mark == '*' || mark == '!') {
-            buffer_add_format(table->html, "<th scope=\"row\">%s</th>", cell);
-        } else {
-            const char *style = mark == '+' ? "words" : "";
-            buffer_add_format(table->html, "<td class=\"%s\" data-name=\"%s\">%s</td>",
-                              mark == '#' ? "n" : style, *column + 1, cell);
-        }
-    }
-    buffer_add_text(table->html, "</tr>\n");
-}
-
-void page_close_table(const struct page_table *table, const char *note)
-{
-    page_table_end(table->html, note);
-}

@@ -227,25 +227,6 @@ void page_add_live(struct buffer *html, bool has_control);
  * security policy, or "". `title` is HTML. */
 void page_add_head(struct buffer *html, const char *policy, const char *title);
 
-/* An open table of a page. The title of each column begins with a mark for the content of its
- * cells: '#' a number, '*' the name of the row, '+' a text that may be long, ' ' another text, '!'
- * the name of the row as HTML, '<' other HTML. */
-struct page_table {
-    struct buffer *html;
-    const char *const *columns; /* titles of the columns, each after its mark; ends with NULL */
-};
-
-/* Adds the beginning of a table. `heading` and the titles of the columns are HTML. */
-struct page_table page_open_table(struct buffer *html, const char *heading,
-                                  const char *const *columns);
-void page_add_row(const struct page_table *table, const char *const *cells);
-
-/* Adds a row; the arguments after the table are its cells, one for each column. */
-#define PAGE_ROW(table, ...) page_add_row((table), (const char *const[]){__VA_ARGS__})
-
-/* Adds the end of a table. `note` is a text below it, or NULL. */
-void page_close_table(const struct page_table *table, const char *note);
-
 /* Adds a chart as a <figure>; `number` is unique in the page. */
 void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number);
 
