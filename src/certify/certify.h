@@ -18,8 +18,9 @@
 #include "load/setup.h"
 #include "plan/plan.h"
 
-/* Makes or finds the server, breaks it as planned, first for the proof if the plan asks for one,
- * and fills *certificate: series, verdict, code and reason. */
+/* Makes or finds the server and breaks it as planned. With --prove, first breaks it with an unsafe
+ * setting, to show that the faults find a loss. Fills *certificate: series, proof, verdict, code
+ * and reason. */
 void certify_run(struct certificate *certificate, struct subject *subject, const struct plan *plan);
 
 /* The tables of append certify: made before the first fault, dropped after the last. append does

@@ -28,7 +28,7 @@ enum {
 static const char *const folder_names[] = {"data", "run"};
 
 /* How append makes a server of its own. In the words, $D stands for the data directory, $R for a
- * folder for sockets and temporary files, and $N for the most sessions. */
+ * folder for sockets and temporary files, and $N for the highest number of sessions. */
 struct recipe {
     const char *name; /* the adapter's name */
     const struct subject_kind *kind;

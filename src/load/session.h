@@ -111,8 +111,8 @@ enum session_stage {
 struct session {
     struct load *load;
     pthread_t thread;
-    /* of enum session_stage; the main thread sets ABSENT, CONNECTING and ABANDONED, the session's
-     * thread sets UP and ENDED */
+    /* the stage, of enum session_stage: the main thread sets ABSENT, CONNECTING and ABANDONED, and
+     * the session's thread sets UP and ENDED */
     atomic_int stage;
     bool has_slot;  /* holds one of the gate's slots for connects */
     unsigned index; /* number of the session in the run; decides the session's rows, its rate and

@@ -128,16 +128,17 @@ static const char *format_limit(const struct finding *limit, const char *otherwi
     return text;
 }
 
-/* Returns the error that explains why a phase failed: the most frequent error, or the first fatal
- * error. Without such an error, returns an error of the kind ERROR_NONE with an empty text. */
+/* Returns the error that explains why a phase failed: the first error with the status or, with
+ * STATUS_OK, the most frequent error. Without such an error, returns an error of the kind
+ * ERROR_NONE with an empty text. */
 static const struct error *find_error(const struct causes *causes, enum cause_phase phase,
-                                      bool is_fatal)
+                                      enum status status)
 {
     static const struct error none = {.kind = ERROR_NONE};
-    const struct cause *cause = is_fatal ? NULL : causes_most_frequent(causes, phase);
-    for (size_t i = 0; is_fatal && cause == NULL && i < causes->count; i++) {
+    const struct cause *cause = status == STATUS_OK ? causes_most_frequent(causes, phase) : NULL;
+    for (size_t i = 0; status != STATUS_OK && cause == NULL && i < causes->count; i++) {
         const struct cause *entry = &causes->entries[i];
-        cause = entry->phase == phase && entry->status == STATUS_FATAL ? entry : NULL;
+        cause = entry->phase == phase && entry->status == status ? entry : NULL;
     }
     return cause == NULL ? &none : &cause->error;
 }
@@ -152,7 +153,8 @@ static const char *find_reason(const struct causes *causes, bool is_refusal)
     const char *why = "";
     for (size_t i = is_refusal ? 0 : 1; i < COUNT_OF(phases) && why[0] == '\0'; i++) {
         /* a mistake in the script is a reason, a failed check is not */
-        why = find_error(causes, phases[i], phases[i] == CAUSE_SCRIPT)->text;
+        why = find_error(causes, phases[i], phases[i] == CAUSE_SCRIPT ? STATUS_FATAL : STATUS_OK)
+                  ->text;
     }
     return why;
 }
@@ -176,7 +178,7 @@ static void sum_tables(struct judge *judge)
 static void judge_begin(struct judge *judge, struct result *result,
                         const struct judge_context *context)
 {
-    const struct error *script = find_error(&result->causes, CAUSE_SCRIPT, true);
+    const struct error *script = find_error(&result->causes, CAUSE_SCRIPT, STATUS_FATAL);
     memset(result->problems, 0, sizeof result->problems);
     result->verdict_reason[0] = '\0';
     *judge = (struct judge){
@@ -184,7 +186,7 @@ static void judge_begin(struct judge *judge, struct result *result,
         .context = context,
         .counters = result->totals.counters,
         .limit = result->findings.count > 0 ? &result->findings.entries[0] : NULL,
-        .thread = find_error(&result->causes, CAUSE_THREAD, false),
+        .thread = find_error(&result->causes, CAUSE_THREAD, STATUS_OK),
         .refusal = find_reason(&result->causes, true),
         .loss = find_reason(&result->causes, false),
         /* the error is unknown if the list of causes was full */
@@ -530,6 +532,17 @@ static double script_percent(const struct judge *judge)
                                      : 0;
 }
 
+/* Returns why transactions are in doubt: a limit, or else the loss of a connection, which a more
+ * frequent refusal must not hide. */
+static const char *find_doubt(const struct judge *judge)
+{
+    const struct causes *causes = &judge->result->causes;
+    const char *statement = find_error(causes, CAUSE_STATEMENT, STATUS_LOST)->text;
+    const char *append = find_error(causes, CAUSE_APPEND, STATUS_LOST)->text;
+    const char *lost = statement[0] != '\0' ? statement : append;
+    return judge->why == judge->loss && lost[0] != '\0' ? lost : judge->why;
+}
+
 /* Rules about transactions. */
 static void judge_transactions(struct judge *judge)
 {
@@ -552,7 +565,7 @@ static void judge_transactions(struct judge *judge)
                script);
     EXIT_IF(judge, result->sessions_cut > 0 && s->dropped == 0, EXIT_CODE_SHORT,
             WHY(judge->loss, 150), "%s", judge->cut);
-    FAIL_IF(judge, in_doubt > 0, EXIT_CODE_SHORT, WHY(judge->why, 200),
+    FAIL_IF(judge, in_doubt > 0, EXIT_CODE_SHORT, WHY(find_doubt(judge), 200),
             "%s transactions %s in doubt", PART(in_doubt, begun),
             units_plural(in_doubt, "is", "are"));
     DEGRADED_IF(judge, failed > 0, "%s transactions failed; %s of them left writes in the tables",
@@ -572,7 +585,7 @@ static void judge_missing(struct judge *judge)
     const struct result *result = judge->result;
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
-    const struct error *refused = find_error(&result->causes, CAUSE_APPEND, true);
+    const struct error *refused = find_error(&result->causes, CAUSE_APPEND, STATUS_FATAL);
     char stopped[TEXT_BYTES] = "", unsent[TEXT_BYTES] = "";
     EXIT_IF(judge,
             r->acknowledged == 0 && refused->kind != ERROR_NONE && refused->kind != ERROR_MEMORY,
@@ -738,7 +751,7 @@ static void judge_measurement(struct judge *judge, const struct client_machine *
                 "reads did not show acknowledged rows: %s missed rows, %s went backwards",
                 COUNTED(behind, "count", "counts"), UNITS_COUNT(backward));
     FAIL_IF(judge, failed > 0, EXIT_CODE_SHORT,
-            WHY(find_error(&result->causes, CAUSE_READ, false)->text, 200), "%s failed",
+            WHY(find_error(&result->causes, CAUSE_READ, STATUS_OK)->text, 200), "%s failed",
             COUNTED(failed, "read", "reads"));
     /* the number of random arrivals in a time has a standard deviation of its square root */
     const double arrivals = result->stop_reason == STOP_COMPLETED

@@ -66,11 +66,11 @@ struct message {
  * it back comes too late. */
 enum peer_stage {
     PEER_TAKES_PART,
-    PEER_ENDED,      /* of rank 0: it has ended the ranks without the result of this rank */
+    PEER_ENDED,      /* only rank 0: it has ended the ranks without the result of this rank */
     PEER_LOST,       /* nothing is sent to the rank, and no function waits for it */
-    PEER_HAS_RESULT, /* at rank 0: the result of the rank has arrived, even if the rank was lost */
+    PEER_HAS_RESULT, /* only at rank 0: the rank's result has arrived, even if the rank was lost */
     PEER_REFUSED,    /* at rank 0: the result was damaged; the rank counts as lost, but can end */
-    PEER_MERGED,     /* of rank 0: it has ended the ranks, and has the result of this rank */
+    PEER_MERGED,     /* only rank 0: it has ended the ranks, and has the result of this rank */
 };
 
 /* A rank, as this rank knows it. Only rank 0 knows the clocks and states of all ranks. */

@@ -50,8 +50,8 @@ struct web {
     size_t client_count;
     size_t held;
     bool is_ending;   /* no request is held any more */
-    bool has_resumed; /* requests were resumed, and the library does not report when it has to run
-                         for them */
+    bool has_resumed; /* requests were resumed in this turn: the library has to run again at once,
+                         which it does not report itself */
 };
 
 /* The state of a request that is being received. */

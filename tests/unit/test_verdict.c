@@ -1717,6 +1717,13 @@ TEST(test_words_about_transactions)
     add_cause(r, CAUSE_STATEMENT, "cut");
     expect_words(r, &scripted, EXIT_CODE_SHORT, "1 of 100 transactions is in doubt",
                  "1 of 100 transactions is in doubt: cut");
+    /* refusals, however many, put no transaction in doubt */
+    r->causes.entries[r->causes.count - 1].status = STATUS_LOST;
+    add_cause(r, CAUSE_STATEMENT, "refused");
+    r->causes.entries[r->causes.count - 1].count = 9;
+    expect_words(r, &scripted, EXIT_CODE_SHORT, "1 of 100 transactions is in doubt",
+                 "1 of 100 transactions is in doubt: cut");
+    r->causes.count--;
     take_from_committed(&run, 1, COUNT_FAILED);
     run.counters[RECORDER_TRANSACTIONS_REFUSED] = 1;
     run.counts[COUNT_PARTIAL] = run.counters[RECORDER_TRANSACTIONS_PARTIAL] = 1;
