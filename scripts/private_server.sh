@@ -104,11 +104,18 @@ wait_until_up() {
     return 1
 }
 
+# Returns whether threads of a process whose first thread has ended still run: they have its ports.
+has_threads() { [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" -gt 1 ]; }
+
 stop() {
-    local pid wait signal=TERM
+    local pid='' last wait signal=TERM
     [ "${1:-fast}" = fast ] || signal=KILL
     for ((wait = 0; wait < 600; wait++)); do
-        pid=$(server_pid) || return 0
+        last=$pid
+        if ! pid=$(server_pid); then
+            { [ -n "$last" ] && has_threads "$last"; } || return 0
+            pid=$last
+        fi
         [ "$wait" -lt 300 ] || signal=KILL
         [ $((wait % 300)) -ne 0 ] || kill "-$signal" "$pid" 2>/dev/null || true
         sleep 0.1

@@ -33,10 +33,13 @@ void processes_reap(pid_t pid)
     }
 }
 
-/* Reads the state and the parent of a process. Returns false if there is no such process. */
-static bool read_process(const char *pid, char *state, int *parent)
+/* Reads the parent of a process, and whether the process runs. Its first thread may end as a zombie
+ * before the others: until these have ended too, the process has its ports and files. Returns false
+ * if there is no such process. */
+static bool read_process(const char *pid, bool *runs, int *parent)
 {
-    char path[40], text[512];
+    char path[40], text[512], state;
+    int threads;
     snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     const ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
@@ -45,30 +48,33 @@ static bool read_process(const char *pid, char *state, int *parent)
     }
     text[length > 0 ? length : 0] = '\0';
     const char *name_end = strrchr(text, ')'); /* a name may contain brackets */
-    if (name_end == NULL || strlen(name_end) < sizeof ") S 1" - 1) {
+    if (name_end == NULL ||
+        sscanf(name_end, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d",
+               &state, parent, &threads) != 3) {
         return false;
     }
-    *state = name_end[2];
-    *parent = (int)strtol(name_end + 4, NULL, 10);
+    *runs = (state != 'Z' && state != 'X') || threads > 1;
     return true;
 }
 
 bool processes_runs(pid_t pid)
 {
-    char name[20], state = 'Z';
+    char name[20];
+    bool runs;
     int parent;
     snprintf(name, sizeof name, "%d", (int)pid);
-    return read_process(name, &state, &parent) && state != 'Z' && state != 'X';
+    return read_process(name, &runs, &parent) && runs;
 }
 
 bool processes_is_of(pid_t pid, pid_t root)
 {
     bool has_parent = true;
     while (pid > 1 && pid != root && has_parent) {
-        char name[20], state;
+        char name[20];
+        bool runs;
         int parent;
         snprintf(name, sizeof name, "%d", (int)pid);
-        has_parent = read_process(name, &state, &parent);
+        has_parent = read_process(name, &runs, &parent);
         pid = has_parent ? parent : pid;
     }
     return pid == root;
@@ -85,10 +91,9 @@ static void list_processes(struct process_tree *tree)
     DIR *folder = opendir("/proc");
     for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        char state;
+        bool runs;
         int parent;
-        if (pid > 0 && tree->count < PROCESSES_MAX &&
-            read_process(entry->d_name, &state, &parent)) {
+        if (pid > 0 && tree->count < PROCESSES_MAX && read_process(entry->d_name, &runs, &parent)) {
             tree->pids[tree->count] = pid;
             tree->parents[tree->count++] = parent;
         }

@@ -1,9 +1,11 @@
 /* The server that append certify breaks: what stays as it is when a fault fails. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +28,52 @@ static int remove_folder(void **state)
 {
     (void)state;
     return file_remove_folder(folder);
+}
+
+static void *wait_for_end(void *ends)
+{
+    char byte;
+    const ssize_t length = read(*(const int *)ends, &byte, 1);
+    _exit(length == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+static bool first_thread_has_ended(pid_t pid)
+{
+    char path[40], text[256] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    return strstr(text, ") Z ") != NULL;
+}
+
+/* A process whose first thread has ended runs until its other threads have ended. */
+TEST(a_process_runs_until_its_last_thread_has_ended)
+{
+    static int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+        processes_serve();
+        close(ends[1]);
+        pthread_create(&thread, NULL, wait_for_end, ends);
+        syscall(SYS_exit, 0); /* ends this thread alone */
+    }
+    close(ends[0]);
+    for (int i = 0; i < 5000 && !first_thread_has_ended(pid); i++) {
+        usleep(1000);
+    }
+    assert_true(first_thread_has_ended(pid));
+    assert_true(processes_runs(pid));
+    close(ends[1]);
+    for (int i = 0; i < 5000 && processes_runs(pid); i++) {
+        usleep(1000);
+    }
+    assert_false(processes_runs(pid));
+    processes_reap(pid);
+    assert_false(processes_runs(pid));
 }
 
 /* A subject that was chosen and not begun owns no descriptor. */
