@@ -322,7 +322,7 @@ static const struct recipe recipes[] = {
      .unsafe_power = "fsync=off"},
     {.name = "mariadb",
      .kind = &own_server,
-     .make = {"mariadb-install-db", "--no-defaults", "--datadir=$D",
+     .make = {"mariadb-install-db", "--no-defaults", "--datadir=$D", "--tmpdir=$R",
               "--auth-root-authentication-method=normal", "--skip-test-db"},
      .start = {"mariadbd", "--no-defaults", "--datadir=$D", "--socket=$R/socket",
                "--pid-file=$R/pid", "--tmpdir=$R", "--skip-networking", "--max-connections=$N"},
