@@ -47,8 +47,8 @@ prepare() {
         is_copy=1
     else
         # These files need not survive a power failure, so nothing is synced.
-        run mariadb-install-db --no-defaults --datadir="$home/data" --skip-test-db --skip-name-resolve \
-            --auth-root-authentication-method=normal --innodb-flush-method=nosync --sync-frm=0 \
+        run mariadb-install-db --no-defaults --datadir="$home/data" --tmpdir="$home/tmp" --skip-test-db \
+            --skip-name-resolve --auth-root-authentication-method=normal --innodb-flush-method=nosync --sync-frm=0 \
             >"$home/install.log" 2>&1 ||
             { cat "$home/install.log" >&2; fail 'mariadb-install-db failed'; }
     fi
