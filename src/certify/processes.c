@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mono.h"
+#include "measure/procfs.h"
 
 #define STEP_NS (2 * MONO_NS_PER_MS)
 
@@ -33,51 +32,29 @@ void processes_reap(pid_t pid)
     }
 }
 
-/* Reads the parent of a process, and whether the process runs. Its first thread may end as a zombie
- * before the others: until these have ended too, the process has its ports and files. Returns false
- * if there is no such process. */
-static bool read_process(const char *pid, bool *runs, int *parent)
-{
-    char path[40], text[512], state;
-    int threads;
-    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
-    if (file >= 0) {
-        close(file);
-    }
-    text[length > 0 ? length : 0] = '\0';
-    const char *name_end = strrchr(text, ')'); /* a name may contain brackets */
-    if (name_end == NULL ||
-        sscanf(name_end, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d",
-               &state, parent, &threads) != 3) {
-        return false;
-    }
-    *runs = (state != 'Z' && state != 'X') || threads > 1;
-    return true;
-}
-
 bool processes_runs(pid_t pid)
 {
-    char name[20];
-    bool runs;
-    int parent;
-    snprintf(name, sizeof name, "%d", (int)pid);
-    return read_process(name, &runs, &parent) && runs;
+    const int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct procfs_process process;
+    const bool runs =
+        procfs_read_process(proc, pid, &process) && (!process.is_zombie || process.threads > 1);
+    if (proc >= 0) {
+        close(proc);
+    }
+    return runs;
 }
 
 bool processes_is_of(pid_t pid, pid_t root)
 {
-    bool has_parent = true;
-    while (pid > 1 && pid != root && has_parent) {
-        char name[20];
-        bool runs;
-        int parent;
-        snprintf(name, sizeof name, "%d", (int)pid);
-        has_parent = read_process(name, &runs, &parent);
-        pid = has_parent ? parent : pid;
+    const int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct procfs_process process = {.parent = pid};
+    while (process.parent > 1 && process.parent != root &&
+           procfs_read_process(proc, process.parent, &process)) {
     }
-    return pid == root;
+    if (proc >= 0) {
+        close(proc);
+    }
+    return process.parent == root;
 }
 
 struct process_tree {
@@ -91,11 +68,11 @@ static void list_processes(struct process_tree *tree)
     DIR *folder = opendir("/proc");
     for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        bool runs;
-        int parent;
-        if (pid > 0 && tree->count < PROCESSES_MAX && read_process(entry->d_name, &runs, &parent)) {
+        struct procfs_process process;
+        if (pid > 0 && tree->count < PROCESSES_MAX &&
+            procfs_read_process(dirfd(folder), pid, &process)) {
             tree->pids[tree->count] = pid;
-            tree->parents[tree->count++] = parent;
+            tree->parents[tree->count++] = process.parent;
         }
     }
     if (folder != NULL) {

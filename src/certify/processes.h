@@ -25,7 +25,9 @@ void processes_reap(pid_t pid);
 /* Returns whether a process is `root` or descends from it. */
 bool processes_is_of(pid_t pid, pid_t root);
 
-/* Returns whether a process runs: it exists and is not a zombie. */
+/* Returns whether a process runs: it exists, and its last thread has not ended. Its first thread
+ * may end as a zombie before the others, which then still have the files and ports of the process.
+ */
 bool processes_runs(pid_t pid);
 
 #endif

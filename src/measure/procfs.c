@@ -244,10 +244,12 @@ bool procfs_parse_process(const char *text, size_t length, struct procfs_process
             return false;
         }
     }
+    const bool is_zombie = *state.at == 'Z' || *state.at == 'X';
     *out = (struct procfs_process){
         .pid = (pid_t)pid,
         .parent = (pid_t)fields[PARENT],
-        .has_ended = *state.at == 'Z' || *state.at == 'X' || (fields[FLAGS] & FLAG_EXITING) != 0,
+        .is_zombie = is_zombie,
+        .has_ended = is_zombie || (fields[FLAGS] & FLAG_EXITING) != 0,
         .threads = (unsigned)fields[THREADS],
         .own_ns = (int64_t)((fields[UTIME] + fields[STIME]) * tick_ns),
         .reaped_ns = (int64_t)((fields[CUTIME] + fields[CSTIME]) * tick_ns),

@@ -42,7 +42,9 @@ struct procfs_process {
     pid_t pid;
     pid_t parent;
     char name[PROCFS_NAME_BYTES]; /* name of the program, cut if longer */
-    bool has_ended;               /* the process is a zombie, or the kernel is ending it */
+    bool is_zombie; /* the first thread has ended; the others, which hold the process's files and
+                       ports, may still run */
+    bool has_ended; /* is_zombie, or the kernel is ending the first thread */
     unsigned threads;
     int64_t own_ns;       /* CPU time, user + system, of all threads, in whole clock ticks */
     int64_t reaped_ns;    /* CPU time, user + system, of reaped children, in whole clock ticks */

@@ -210,10 +210,12 @@ TEST(names_with_blanks_and_parentheses)
                       &out));
     assert_int_equal(strlen(out.name), PROCFS_NAME_BYTES - 1);
     assert_true(PARSE(process, "7 (a) Z 3 7 7 0 -1 64 1 2 3 4 1 2 -3 4 20 0 9 0 77\n", &out));
+    assert_true(out.is_zombie);
     assert_true(out.has_ended);
     assert_int_equal(out.reaped_ns, 4 * tick_ns());
     /* with the flag PF_EXITING: the process was killed, and the kernel frees its memory */
     assert_true(PARSE(process, "7 (a) R 3 7 7 0 -1 4194628 1 2 3 4 1 2 3 4 20 0 9 0 77\n", &out));
+    assert_false(out.is_zombie);
     assert_true(out.has_ended);
     assert_true(accepts(process, "7 () R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0 77\n"));
     assert_false(accepts(process, "7 (a) R 3 7 7 0 -1 64 1 2 3 4 1 2 3 4 20 0 9 0\n"));
