@@ -290,8 +290,9 @@ struct settings_queries {
     const char *const *queries; /* queries that return names and values, one setting for each row;
                                    append uses the first query that succeeds; NULL-terminated */
 
-    /* Queries about one table, whose name is the parameter `?`. Every query is run. They return
-     * rows of (setting, table name) when the table's rows are not durable, and rows for the table's
+    /* Queries about one table, whose name is the parameter `?`. Every query is run; each returns
+     * names and values. If the table's rows are not durable, the name is that of a setting in
+     * `weak`, and the value is the table's name. Other names and values describe the table: its
      * indexes, triggers and foreign keys. NULL-terminated. */
     const char *const *table_queries;
 

@@ -1082,7 +1082,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
             status = run_reading(conn, buffer_text(&script.statement), NULL, reading, error);
         } else if (conn->is_in_transaction) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "a statement cannot begin or end a transaction within a transaction");
+                      "no statement within a transaction may begin or end one");
             status = STATUS_FATAL;
         } else {
             is_begun = script.kind == SQL_SCRIPT_BEGIN;

@@ -291,7 +291,7 @@ static void load(struct course *course, int64_t time_ns)
         struct error ended = {.kind = ERROR_NONE};
         if (subject_order(course->subject, SERVER_CHECK, &ended) != STATUS_OK) {
             course->error = ended;
-            error_prefix(&course->error, "the server ended before it was broken");
+            error_prefix(&course->error, "the server ended by itself, before append broke it");
         }
         mono_sleep(TICK_NS);
     }

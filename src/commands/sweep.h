@@ -1,7 +1,7 @@
 /*
  * append sweep: a run for every pair of sessions and records, and with --vary for each variant of
  * the script. Each run is repeated --repeat times. figures/saved.h describes the order of the runs
- * and the files. With several ranks every rank runs the program of each run; rank 0 does everything
+ * and the files. With several ranks, every rank starts append for each run; rank 0 does everything
  * else.
  *
  *     sweep_files.c  the files in the folder, and the text for people

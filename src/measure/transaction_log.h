@@ -55,8 +55,8 @@ struct transaction_log_choice {
     uint64_t bound; /* a turn is in the log if its hash is at most this number */
 };
 
-/* Returns the choice of a session's turns. It depends only on the share, the seed and the session.
- * `log` may be NULL: then no turn is taken. */
+/* Returns which turns of a session are logged. This depends only on the share, the seed and the
+ * session. `log` may be NULL: then no turn is logged. */
 struct transaction_log_choice transaction_log_choose(const struct transaction_log *log,
                                                      unsigned session);
 

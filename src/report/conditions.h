@@ -52,9 +52,9 @@ enum status interval_bound(struct bound *bound, const struct operation_list *ope
 bool interval_value(const struct interval *interval, const struct operation_list *operations,
                     const char *column, double *value);
 
-/* Compares an interval with all conditions, in the order of the intervals. Returns true if a
- * condition has held for its time; `text` then says which, and the last value: "append.p99>1s for
- * 10s: 1350 ms". */
+/* Compares an interval with all conditions. Called for all intervals in their order. Returns true
+ * if a condition has held for its time; `text` then says which, and the last value: "append.p99>1s
+ * for 10s: 1350 ms". */
 bool conditions_check(struct conditions *conditions, const struct interval *interval,
                       char text[CONDITION_TEXT_BYTES]);
 

@@ -247,7 +247,8 @@ bool chart_span(const struct chart *chart, double *low, double *high);
 
 /* The next functions format a value for people. They return `text`, or a constant. */
 
-/* Formats a number with three digits, or with all digits before the point: 1,234, 12.5, 0.003. */
+/* Formats a number with three significant digits, and with all digits before the point: "1,234",
+ * "12.5", "0.00312". */
 const char *report_format(double value, char text[REPORT_WORDS_BYTES]);
 
 /* Formats a count in a short form: 950, 1k, 2.5k, 10M. */

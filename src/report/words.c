@@ -310,7 +310,7 @@ void report_add_command(struct buffer *line, const struct saved_run *run)
         buffer_add_format(line, " %" JSON_INTEGER_FORMAT, records);
     }
     if (folder == NULL || folder[0] == '\0' || strstr(target, folder) == NULL) {
-        /* a target in the run's folder, which the run made, is left out */
+        /* the run made a target that lies in its folder: such a target is left out */
         buffer_add_text(line, " ");
         report_add_word(line, target);
     }

@@ -105,10 +105,11 @@ enum keys_kind {
 extern const char *const keys_kind_names[];
 
 struct keys_options {
-    double theta;   /* exponent of the zipfian distributions; 0: the default of the distribution */
-    double h;       /* parameter h of KEYS_PARETO; 0: 0.2 */
-    double hot_set; /* share of the keys that are hot in KEYS_HOTSPOT; 0: 0.2 */
-    double hot_share; /* share of the draws that take hot keys in KEYS_HOTSPOT; 0: 0.8 */
+    double theta;     /* exponent of the zipfian distributions; 0 stands for the default of the
+                         distribution */
+    double h;         /* parameter h of KEYS_PARETO; 0 stands for 0.2 */
+    double hot_set;   /* share of the keys that are hot in KEYS_HOTSPOT; 0 stands for 0.2 */
+    double hot_share; /* share of the draws that take hot keys in KEYS_HOTSPOT; 0 stands for 0.8 */
 };
 
 enum draw_kind {

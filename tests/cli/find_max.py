@@ -1,4 +1,4 @@
-"""Searches for the most sessions, and checks of the files of every search."""
+"""Helpers that run append find-max, and check the files that each search writes."""
 
 import json
 import pathlib

@@ -68,7 +68,7 @@ class Workloads(harness.Case):
         return next(entry for entry in run.json["operations"] if entry["name"] == name)
 
     def test_select_insert(self):
-        # with --rate: the key of the log is in whole milliseconds
+        # --rate, because the key of the log is a time in ms: without it, two rows could have one key
         _, run = self.run_append("4", f"sqlite:{self.database}", "--workload", "select-insert",
                                  "--set", "rows=20000", "--transactions", "402", "--rate", "500")
         self.check_transactions(run)

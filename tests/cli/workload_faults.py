@@ -217,7 +217,8 @@ class Faults(Case):
         counters = run.json["counters"]
         self.assertEqual((counters["found"], counters["not_found"]), (10, 0))
         self.assertEqual(run.json["outcome"]["verdict"], "VALID", run.json["outcome"])
-        # Each transaction has three tries; the time of a try is the time of the last try alone.
+        # Each transaction has three tries. The latency "try" is the time of the last one, the latency
+        # "transaction" that of all three.
         latencies = run.json["latencies"]
         self.assertLess(latencies["try"]["mean_ms"], latencies["transaction"]["mean_ms"])
 

@@ -240,8 +240,8 @@ TEST_BETWEEN(shares_of_waits, set_up, tear_down)
     assert_string_equal(asked, "");
 }
 
-/* Without /proc of the server's machine, idle sessions are idle, and stages are all that is known.
- */
+/* Without /proc of the server's machine, append cannot see whether a thread runs: sessions have the
+ * states that the server reports. */
 TEST_BETWEEN(a_remote_server, set_up, tear_down)
 {
     struct given answers[] = {{.sql = "poll 1"}, {.sql = NULL}};
