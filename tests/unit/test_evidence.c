@@ -695,15 +695,17 @@ TEST_BETWEEN(test_readings_before_the_run, set_up, NULL)
     assert_int_equal(here->shortage.count, here->before.count);
     free(here);
     /* servers of several hosts: each is listed once */
-    const struct server_place places[] = {{.port = 1}, {.port = 2}, {.port = 1}};
+    const struct server_place places[] = {{.port = 3}, {.port = 2}, {.port = 3}};
     question.server_pid = 0;
     question.places = places;
-    question.place_count = 3;
+    question.place_count = COUNT_OF(places);
     here = evidence_begin(&question);
     assert_non_null(here);
-    assert_int_equal(here->server_count, 2);
-    assert_int_equal(here->servers[0].process.pid, 0);
-    assert_int_equal(here->servers[1].port, 2);
+    assert_int_equal(here->server_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(here->servers[i].process.pid, 0);
+        assert_int_equal(here->servers[i].port, i == 0 ? 1 : places[i - 1].port);
+    }
     free(here);
     question.place_count = 0;
     question.is_remote = true;

@@ -48,6 +48,8 @@ static int remove_folder(void **state)
 
 #define LISTS "{\"format\":1,\"sessions\":[1],\"records\":[1],\"repeat\":1,"
 
+#define TEXT_31 "0123456789012345678901234567890"
+
 static const char good[] =
     HEAD "\"runs\":[" RUN("2", "1", "2x100-1", "done", ",\"exit_code\":0,\"wall_s\":1.5") "," RUN(
         "4", "1", "4x100-1", "failed",
@@ -125,6 +127,10 @@ TEST_BETWEEN(test_not_a_sweep, make_folder, remove_folder)
         {LISTS "\"variants\":[\"../a\"]}",
          "its lists of sessions, records and variants are missing or wrong"},
         {LISTS "\"variants\":[\"\"]}",
+         "its lists of sessions, records and variants are missing or wrong"},
+        {LISTS "\"variants\":[\"a=" TEXT_31 TEXT_31 "\"]}",
+         "its lists of sessions, records and variants are missing or wrong"},
+        {LISTS "\"variants\":[\"a=" TEXT_31 TEXT_31 "b\"]}",
          "its lists of sessions, records and variants are missing or wrong"},
         {LISTS "\"variants\":[1]}",
          "its lists of sessions, records and variants are missing or wrong"},

@@ -604,6 +604,7 @@ TEST(test_arguments)
         {"g:add()", "4 :4: gauge 'g': add takes a number, not nothing"},
         {"t2:add(true)", "4 :4: trend 't2': add takes a number, not true"},
         {"think(0)", "think 0 0 "},
+        {"assert(select('#', think(0)) == 0)", "think 0 0 "},
         {"think(86400)", "think 86400000000000 0 "},
         {"think(86400.5)", "4 :4: think: the argument must be a number of seconds from 0 to 86400"},
         {"think(-0.5)", "4 :4: think: the argument must be a number of seconds from 0 to 86400"},
