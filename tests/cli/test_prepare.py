@@ -60,6 +60,12 @@ class Sqlite(Prepare, harness.Case):
                 self.assertEqual({name for name in self.indexes() if name.startswith("t_")}, expected)
                 self.append("cleanup", self.url, *script)
 
+    def test_the_mark_names_the_parameters(self):
+        script = ("--workload", "oltp", "--set", "tables=1,table_size=100,skip_trx=true")
+        self.prepare(*script)
+        marks = [name for name in self.indexes() if name.startswith("made by append")]
+        self.assertRegex(" ".join(marks), "^made by append: loaded, oltp tables=1 table_size=100 skip_trx=true, ")
+
     def test_file_that_is_not_there(self):
         path = self.folder / "no.db"
         ended = self.append("cleanup", f"sqlite:{path}", *OLTP)

@@ -47,6 +47,8 @@ static struct {
     unsigned times;
 } refusal;
 static const char *lift_row_limit;
+static const char *peer_address = ""; /* address that the connection reports */
+static bool is_embedded;
 static unsigned opens;
 
 static enum status open_conn(const struct adapter *adapter, const struct target *target,
@@ -190,6 +192,8 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
     info->not_in_names = conn->now->odd;
     info->waits = conn->now->knows_waits ? &waits : NULL;
     info->facts.is_pooled = conn->now->is_pooled;
+    info->is_embedded = is_embedded;
+    snprintf(info->address, sizeof info->address, "%s", peer_address);
     info->facts.has_no_columns = conn->now->has_no_columns;
     snprintf(info->dialect, sizeof info->dialect, "%s",
              conn->now->dialect == NULL ? "given" : conn->now->dialect);
@@ -1108,6 +1112,53 @@ TEST(test_tables_that_are_looked_for)
         assert_string_equal(buffer_text(&server.log), searches[i].log);
         buffer_fini(&server.log);
     }
+}
+
+/* Whether the server runs on another machine, and what is said about the address. */
+TEST(test_where_the_server_is)
+{
+    static const struct {
+        const char *host, *address, *cgroup, *note;
+        pid_t pid;
+        bool is_embedded, is_remote;
+    } places[] = {
+        {"localhost", "", NULL, "", 0, false, false},
+        {"localhost", "127.0.0.1", NULL, "", 0, false, false},
+        {"localhost", "192.0.2.7", NULL, "the connection goes to 192.0.2.7, not to localhost", 0,
+         false, true},
+        {"localhost", "192.0.2.7", "/db", "the connection goes to 192.0.2.7, not to localhost", 0,
+         false, false},
+        {"localhost", "192.0.2.7", NULL, "the connection goes to 192.0.2.7, not to localhost", 71,
+         false, false},
+        {"192.0.2.7", "", NULL, "", 0, false, true},
+        {"192.0.2.7", "192.0.2.7", NULL, "", 0, false, true},
+        {"192.0.2.7", "127.0.0.1", NULL, "the connection goes to 127.0.0.1, not to 192.0.2.7", 0,
+         false, false},
+        {"192.0.2.7", "", NULL, "", 0, true, false},
+    };
+    const struct setup_case now = {
+        .columns = "n1:1",
+        .given = {{.sql = "select count(*) from \"syslog_table\"", .rows = {"7"}}}};
+    EACH_CASE (i, places, "%s, %s", places[i].host, places[i].address) {
+        const struct facts facts = {
+            .seed = 9, .server_cgroup = places[i].cgroup, .server_pid = places[i].pid};
+        struct plan plan = make_plan(&now);
+        plan.facts = &facts;
+        plan.target.host = places[i].host;
+        peer_address = places[i].address;
+        is_embedded = places[i].is_embedded;
+        server = (struct adapter_conn){.now = &now, .columns = now.columns};
+        buffer_init(&server.log);
+        struct setup setup;
+        struct error error = {.kind = ERROR_NONE};
+        assert_int_equal(setup_prepare(&setup, &plan, NULL, &error), EXIT_CODE_OK);
+        assert_int_equal(setup.is_remote, places[i].is_remote);
+        assert_string_equal(setup.connection.note, places[i].note);
+        setup_fini(&setup);
+        buffer_fini(&server.log);
+    }
+    peer_address = "";
+    is_embedded = false;
 }
 
 /* The commands that remove what a run leaves. */
