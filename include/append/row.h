@@ -132,6 +132,12 @@ struct column_data {
     const uint8_t *is_null; /* one entry for each row, 1 = NULL; NULL pointer = no row is NULL */
 };
 
+/* Returns whether the value of a row is NULL. */
+static inline bool column_is_null(const struct column_data *data, size_t row)
+{
+    return data->is_null != NULL && data->is_null[row] != 0;
+}
+
 struct batch {
     const struct table *table;
     size_t row_count;                  /* number of rows: 1 … ROW_BATCH_MAX */

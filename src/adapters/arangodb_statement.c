@@ -26,6 +26,13 @@ enum place {
     PLACE_BODY,  /* in the body of a request: replaced by the value as JSON */
 };
 
+/* The parameters that replace_parameters has met. */
+struct met_parameters {
+    size_t unnumbered;   /* number of ? without a number */
+    size_t highest;      /* highest number of a parameter, from 1 */
+    size_t null_in_path; /* number of a parameter in the path whose value is NULL; 0: none */
+};
+
 /* Reads the request at `text`, after blanks. Returns false if the text is not a request. */
 static bool read_request(const char *text, struct request *request)
 {
@@ -61,13 +68,13 @@ static void add_encoded(struct buffer *out, const struct column *column,
     buffer_fini(&value);
 }
 
-/* Adds the text up to `end` with its parameters replaced; *next is the parameter number, from 1, of
- * the next ? without a number. Returns the highest parameter number. */
-static size_t replace_parameters(struct buffer *out, const char *text, const char *end,
-                                 enum place place, const struct batch *parameters, size_t *next)
+/* Adds the text up to `end` with its parameters replaced. `met` is 0 before the first text of a
+ * statement, and continues with its next text. */
+static void replace_parameters(struct buffer *out, const char *text, const char *end,
+                               enum place place, const struct batch *parameters,
+                               struct met_parameters *met)
 {
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
-    size_t highest = 0;
     while (text < end) {
         const char *mark = sql_script_find_parameter(text, SQL_BACKSLASHES);
         mark = mark < end ? mark : end;
@@ -79,19 +86,20 @@ static size_t replace_parameters(struct buffer *out, const char *text, const cha
         for (text = mark + 1; isdigit((unsigned char)*text) && number <= ROW_COLUMNS_MAX; text++) {
             number = number * 10 + (size_t)(*text - '0');
         }
-        number = number > 0 ? number : (*next)++;
-        highest = number > highest ? number : highest;
+        number = number > 0 ? number : ++met->unnumbered;
+        met->highest = number > met->highest ? number : met->highest;
         if (place == PLACE_QUERY) {
             buffer_add_format(out, "@p%zu", number);
         } else if (number <= count && place == PLACE_BODY) {
             http_add_json(out, &parameters->table->columns[number - 1],
                           &parameters->columns[number - 1], 0);
+        } else if (number <= count && column_is_null(&parameters->columns[number - 1], 0)) {
+            met->null_in_path = number;
         } else if (number <= count) {
             add_encoded(out, &parameters->table->columns[number - 1],
                         &parameters->columns[number - 1]);
         }
     }
-    return highest;
 }
 
 /* Adds the body of a request that runs AQL; `parameters` may be NULL. */
@@ -100,9 +108,9 @@ static void write_query(struct buffer *out, const char *query, const struct batc
 {
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
     struct buffer numbered = {0};
-    size_t next = 1;
+    struct met_parameters met = {0};
     if (count > 0) {
-        replace_parameters(&numbered, query, query + strlen(query), PLACE_QUERY, NULL, &next);
+        replace_parameters(&numbered, query, query + strlen(query), PLACE_QUERY, NULL, &met);
         query = buffer_text(&numbered);
     }
     buffer_add_text(out, "{\"query\":");
@@ -122,7 +130,7 @@ static enum status send_plain(struct adapter_conn *conn, const struct request *r
 {
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
     const size_t length = (size_t)(request->end - request->body);
-    size_t next = 1, highest = 0;
+    struct met_parameters met = {0};
     struct buffer body = {0};
     enum status status = STATUS_FATAL;
     arangodb_begin_path(conn, "");
@@ -130,15 +138,17 @@ static enum status send_plain(struct adapter_conn *conn, const struct request *r
         buffer_add(&conn->path, request->path, (size_t)(request->path_end - request->path));
         buffer_add(&body, request->body, length);
     } else {
-        highest = replace_parameters(&conn->path, request->path, request->path_end, PLACE_PATH,
-                                     parameters, &next);
-        const size_t others =
-            replace_parameters(&body, request->body, request->end, PLACE_BODY, parameters, &next);
-        highest = others > highest ? others : highest;
+        replace_parameters(&conn->path, request->path, request->path_end, PLACE_PATH, parameters,
+                           &met);
+        replace_parameters(&body, request->body, request->end, PLACE_BODY, parameters, &met);
     }
-    if (highest > count) {
+    if (met.highest > count) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "the request uses ?%zu, but the number of values is %zu", highest, count);
+                  "the request uses ?%zu, but the number of values is %zu", met.highest, count);
+    } else if (met.null_in_path > 0) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "value %zu is NULL, but stands in the path of the request: give a value there",
+                  met.null_in_path);
     } else {
         status = arangodb_send(conn, request->method, length > 0 ? &body : NULL, error);
     }
@@ -276,10 +286,9 @@ enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *
     struct request request;
     struct buffer numbered = {0}, body = {0};
     json_t *parsed = NULL;
-    size_t next = 1;
-    const size_t highest =
-        replace_parameters(&numbered, sql, sql + strlen(sql), PLACE_QUERY, NULL, &next);
-    enum status status = dialect_check_parameters(statement, highest, error);
+    struct met_parameters met = {0};
+    replace_parameters(&numbered, sql, sql + strlen(sql), PLACE_QUERY, NULL, &met);
+    enum status status = dialect_check_parameters(statement, met.highest, error);
     if (status == STATUS_OK && !read_request(sql, &request)) {
         buffer_add_text(&body, "{\"query\":");
         http_add_string(&body, buffer_text(&numbered), strlen(buffer_text(&numbered)));

@@ -223,11 +223,6 @@ static char *put_binary(char *out, const struct column *column, union column_val
     }
 }
 
-static bool is_null(const struct column_data *data, size_t row)
-{
-    return data->is_null != NULL && data->is_null[row];
-}
-
 /* Returns the most bytes that a batch needs in RowBinary. */
 static size_t max_bytes_of(const struct batch *batch)
 {
@@ -243,7 +238,7 @@ static size_t max_bytes_of(const struct batch *batch)
         }
         room += batch->row_count * (1 + width);
         for (size_t row = 0; has_text && row < batch->row_count; row++) {
-            room += is_null(data, row) ? 0 : data->values.text[row].length;
+            room += column_is_null(data, row) ? 0 : data->values.text[row].length;
         }
     }
     return room;
@@ -259,7 +254,7 @@ static const struct column *add_binary_rows(struct buffer *out, const struct bat
             if (column->is_generated) {
                 continue;
             }
-            const bool is_null_value = is_null(&batch->columns[i], row);
+            const bool is_null_value = column_is_null(&batch->columns[i], row);
             if (column->is_nullable) {
                 *at++ = is_null_value ? 1 : 0;
             }
@@ -281,7 +276,7 @@ void clickhouse_add_literal(struct buffer *sql, const struct column *column,
                             const struct column_data *data, bool is_inserted)
 {
     char scratch[VALUE_TEXT_BYTES];
-    if (is_null(data, 0)) {
+    if (column_is_null(data, 0)) {
         buffer_add_text(sql, "NULL");
         return;
     }
@@ -343,7 +338,7 @@ const struct column *clickhouse_add_rows(struct buffer *out, const struct batch 
                 add_quoted(out, name, '"');
                 buffer_add(out, ":", 1);
             }
-            if (is_null(&batch->columns[i], row)) {
+            if (column_is_null(&batch->columns[i], row)) {
                 buffer_add_text(out, is_json ? "null" : "\\N");
             } else {
                 add_value(out, column, batch->columns[i].values, row, is_json);

@@ -320,7 +320,7 @@ void http_add_json(struct buffer *buffer, const struct column *column,
 {
     char text[VALUE_TEXT_BYTES];
     const union column_values values = data->values;
-    if (data->is_null != NULL && data->is_null[row] != 0) {
+    if (column_is_null(data, row)) {
         buffer_add(buffer, "null", 4);
         return;
     }

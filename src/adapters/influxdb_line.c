@@ -84,7 +84,7 @@ static char *put_escaped(char *out, struct text_value text, bool is_measurement,
 
 static bool is_null(const struct column *column, const struct column_data *data, size_t row)
 {
-    return (data->is_null != NULL && data->is_null[row]) ||
+    return column_is_null(data, row) ||
            (column->type == COLUMN_FLOAT32 && !isfinite(data->values.float32[row])) ||
            (column->type == COLUMN_FLOAT64 && !isfinite(data->values.float64[row]));
 }

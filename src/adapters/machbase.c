@@ -704,7 +704,7 @@ static bool write_value(struct buffer *text, const struct column *column,
     const union column_values values = data->values;
     char written[VALUE_TEXT_BYTES];
     struct text_value quoted = {written, 0};
-    if (data->is_null != NULL && data->is_null[0]) {
+    if (column_is_null(data, 0)) {
         buffer_add_text(text, "NULL");
         return true;
     }
@@ -1132,7 +1132,7 @@ static bool encode_row(struct adapter_conn *conn, const struct batch *batch, siz
         }
         const struct column *column = &table->columns[place];
         const struct column_data *data = &batch->columns[place];
-        if (data->is_null != NULL && data->is_null[row] != 0) {
+        if (column_is_null(data, row)) {
             machbase_encode_null(column, &conn->row_values[i]);
         } else if (!machbase_encode(column, data->values, row, &conn->row_values[i])) {
             const bool is_first = error_set(

@@ -167,17 +167,12 @@ static struct text_value bytes_of(const struct column *column, union column_valu
     return (struct text_value){text, (uint32_t)bytes};
 }
 
-static bool is_null(const struct column_data *data, size_t row)
-{
-    return data->is_null != NULL && data->is_null[row];
-}
-
 void mariadb_add_literal(struct buffer *sql, const struct column *column,
                          const struct column_data *data, size_t row, bool has_escapes)
 {
     static const char digits[] = "0123456789abcdef";
     char text[VALUE_TEXT_BYTES];
-    if (is_null(data, row)) {
+    if (column_is_null(data, row)) {
         buffer_add(sql, "NULL", 4);
         return;
     }
@@ -347,7 +342,7 @@ void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const stru
         for (size_t i = 0; i < table->column_count; i++) {
             const struct column_data *data = &batch->columns[i];
             const unsigned char indicator =
-                is_null(data, row) ? STMT_INDICATOR_NULL : STMT_INDICATOR_NONE;
+                column_is_null(data, row) ? STMT_INDICATOR_NULL : STMT_INDICATOR_NONE;
             if (table->columns[i].is_generated) {
                 continue;
             }
@@ -369,7 +364,7 @@ void mariadb_add_execute(struct buffer *packet, unsigned long statement, const s
     for (size_t i = 0; i < count; i += 8) {
         unsigned char nulls = 0;
         for (size_t j = i; j < count && j < i + 8; j++) {
-            nulls |= (unsigned char)(is_null(&batch->columns[j], 0) ? 1U << (j - i) : 0);
+            nulls |= (unsigned char)(column_is_null(&batch->columns[j], 0) ? 1U << (j - i) : 0);
         }
         buffer_add(packet, &nulls, 1);
     }
@@ -380,7 +375,7 @@ void mariadb_add_execute(struct buffer *packet, unsigned long statement, const s
         add_type(packet, &batch->table->columns[i]);
     }
     for (size_t i = 0; i < count; i++) {
-        if (!is_null(&batch->columns[i], 0)) {
+        if (!column_is_null(&batch->columns[i], 0)) {
             add_value(packet, &batch->table->columns[i], batch->columns[i].values, 0);
         }
     }

@@ -719,7 +719,6 @@ static enum status parameters_init(struct parameters *parameters, const struct a
     }
     char *at = parameters->memory;
     for (struct parameter *p = parameters->list; p < parameters->list + parameters->count; p++) {
-        const uint8_t *is_null = p->data->is_null;
         p->lengths = p->has_lengths ? (SQLLEN *)(void *)at : NULL;
         at += p->has_lengths ? aligned(sizeof(SQLLEN) * rows) : 0;
         p->values = p->is_copied ? at : borrow(p->data->values.any);
@@ -727,9 +726,9 @@ static enum status parameters_init(struct parameters *parameters, const struct a
         for (size_t row = 0; row < rows && (p->has_lengths || p->is_copied); row++) {
             if (p->has_lengths) {
                 p->lengths[row] =
-                    is_null != NULL && is_null[row] ? SQL_NULL_DATA : (SQLLEN)p->as.width;
+                    column_is_null(p->data, row) ? SQL_NULL_DATA : (SQLLEN)p->as.width;
             }
-            if (p->is_copied && (is_null == NULL || !is_null[row])) {
+            if (p->is_copied && !column_is_null(p->data, row)) {
                 copy_value(p, row);
             }
         }

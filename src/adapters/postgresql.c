@@ -793,11 +793,6 @@ static bool is_text(const struct column *column)
     return column_kinds[column->type].is == COLUMN_IS_TEXT;
 }
 
-static bool is_null(const struct column_data *data, size_t row)
-{
-    return data->is_null != NULL && data->is_null[row];
-}
-
 struct piece {
     PGconn *connection;
     bool has_failed; /* libpq refused a piece: the rest is not sent */
@@ -828,7 +823,7 @@ static unsigned char *piece_room(struct piece *piece)
 static void add_copied_value(struct piece *piece, const struct column *column,
                              const struct column_data *data, size_t row)
 {
-    if (is_null(data, row)) {
+    if (column_is_null(data, row)) {
         piece->used += put(piece_room(piece), UINT32_MAX, 4);
         return;
     }
@@ -1010,7 +1005,7 @@ static void add_parameter(struct parameters *parameters, const struct column *co
     parameters->formats[at] = 1;
     parameters->lengths[at] = 0;
     parameters->values[at] = NULL;
-    if (is_null(data, row)) {
+    if (column_is_null(data, row)) {
         return;
     }
     if (is_text(column)) {
@@ -1244,7 +1239,7 @@ static bool arguments_init(struct arguments *arguments, const struct batch *batc
     arguments->with.count = 0;
     arguments->text_used = 0;
     for (size_t i = 0; i < count; i++) {
-        if (is_text(&batch->table->columns[i]) && !is_null(&batch->columns[i], 0)) {
+        if (is_text(&batch->table->columns[i]) && !column_is_null(&batch->columns[i], 0)) {
             texts += (size_t)batch->columns[i].values.text[0].length + 1;
         }
     }

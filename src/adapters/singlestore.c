@@ -44,7 +44,7 @@ static void add_argument(struct buffer *body, const struct column *column,
                          const struct column_data *data, size_t row)
 {
     static const int64_t safe = INT64_C(1) << 53;
-    const bool is_null = data->is_null != NULL && data->is_null[row];
+    const bool is_null = column_is_null(data, row);
     const bool is_id = column->type != COLUMN_BYTES && dialect_mysql_is_binary(column);
     const bool is_long = column->type == COLUMN_DECIMAL ||
                          (column->type == COLUMN_INT64 &&

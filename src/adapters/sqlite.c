@@ -324,7 +324,7 @@ static int bind_value(sqlite3_stmt *statement, int parameter, const struct colum
     const union column_values values = data->values;
     char written[VALUE_TEXT_BYTES];
 
-    if (data->is_null != NULL && data->is_null[row]) {
+    if (column_is_null(data, row)) {
         return sqlite3_bind_null(statement, parameter);
     }
     switch (column->type) {

@@ -405,8 +405,7 @@ uint64_t batch_bytes(const struct batch *batch)
         const struct column_data *data = &batch->columns[c];
         const struct column_kind *kind = &column_kinds[batch->table->columns[c].type];
         for (size_t row = 0; row < batch->row_count; row++) {
-            const bool is_null = data->is_null != NULL && data->is_null[row] != 0;
-            if (!is_null) {
+            if (!column_is_null(data, row)) {
                 sum += kind->is == COLUMN_IS_TEXT ? data->values.text[row].length : kind->bytes;
             }
         }

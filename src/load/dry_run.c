@@ -91,7 +91,7 @@ static void add_value(struct buffer *line, const struct column *column,
                       const struct column_data *data)
 {
     char text[VALUE_TEXT_BYTES];
-    if (data->is_null != NULL && data->is_null[0] != 0) {
+    if (column_is_null(data, 0)) {
         buffer_add_text(line, "NULL");
         return;
     }

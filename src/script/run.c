@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mono.h"
 #include "base/process.h"
@@ -59,6 +60,8 @@ static void bind_values(lua_State *lua, struct script_state *state, size_t numbe
     for (int i = 0; i < count; i++) {
         struct draw_value value;
         state->nulls[i] = value_is_null(lua, i + 2);
+        /* discard the value of an earlier statement */
+        memset(&state->scalars[i], 0, sizeof state->scalars[i]);
         if (!state->nulls[i]) {
             const struct column *column = &types->columns[i];
             DEMAND(lua, value_get(lua, i + 2, &value), "statement '%s': value %d is a %s%s",

@@ -284,6 +284,20 @@ transaction("t", function() t:append(10) end, {autocommit = true})
         self.assertRegex(ended.out + ended.err, "unique constraint violated")
         self.assertRegex(ended.out, r"t: 0 before \+ 30 added - 0 taken = 30 after:\s+0 lost")
 
+    def test_no_value_in_a_path(self):
+        """A request whose path has NULL is not sent: it must not take the value of an earlier request."""
+        path = self.folder / "gone.lua"
+        path.write_text("""
+local t = dataset("t", 2, {{"k", "text(20)", format("key%d", row()), key = true}})
+local get = statement("get", {arangodb = "GET /_api/document/t/?"}, {"text(20)"})
+local gone = statement("gone", {arangodb = "DELETE /_api/document/t/?"}, {"text(20)"})
+transaction("t", function() get:one("key2") gone:run(null) end, {autocommit = true})
+""")
+        ended = self.append(1, self.url, "--workload", path, "--transactions", 1, code=None)
+        self.assertIn("value 1 is NULL, but stands in the path of the request: give a value there",
+                      ended.out + ended.err)
+        self.assertEqual(sorted(one["_key"] for one in self.documents("t")), ["key1", "key2"])
+
     def test_indexes(self):
         """The indexes of a table with its own requests are not created by SQL."""
         path = self.folder / "indexed.lua"
