@@ -24,6 +24,7 @@
 #define TICK_NS MONO_NS_PER_S
 #define HASTY_TICK_NS (50 * MONO_NS_PER_MS)
 #define PLAIN_LINE_NS (30 * MONO_NS_PER_S)
+#define RESUMED "resumed" /* follows the folder in an order to other ranks, after the 0 byte */
 
 enum {
     LOG_TAIL_BYTES = 4096,
@@ -418,10 +419,20 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
         return EXIT_CODE_CLIENT_LIMIT;
     }
     sweep_path(sweep, run, "", path);
-    struct buffer folder = {.bytes = path, .length = strlen(path)};
+    struct buffer order = {0};
     struct child_end end;
     int in;
-    ranks_open_run(sweep->ranks, &folder, &in);
+    buffer_add(&order, path, strlen(path) + 1);
+    buffer_add_text(&order, sweep->given.sweep.resume != NULL ? RESUMED : "");
+    if (buffer_failed(&order)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the orders to the ranks");
+        close(log);
+        buffer_fini(&order);
+        buffer_fini(&recreate);
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    ranks_open_run(sweep->ranks, &order, &in);
+    buffer_fini(&order);
     const int64_t start_ns = mono_now_ns();
     enum exit_code code = run_program(
         sweep, index, (struct child_start){.argv = argv, .in = in, .err = log}, &end, error);
@@ -461,20 +472,23 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
  * no run is left. */
 static void follow(struct sweep *sweep)
 {
-    struct buffer folder = {0};
+    struct buffer order = {0};
     int in;
     child_prepare_waits();
-    while (ranks_open_run(sweep->ranks, &folder, &in)) {
+    while (ranks_open_run(sweep->ranks, &order, &in)) {
         struct error error = {0};
         struct child_end end = {0};
         const unsigned rank = ranks_number(sweep->ranks);
         const char *machine = ranks_machine(sweep->ranks, rank);
         char out[PATH_BYTES + 24];
-        snprintf(out, sizeof out, "--out=%s.rank%u", buffer_text(&folder), rank);
+        const char *folder = buffer_text(&order);
+        snprintf(out, sizeof out, "--out=%s.rank%u", folder, rank);
         const char *const argv[] = {"append", "--quiet", out, NULL};
-        /* remove the folder of an interrupted run */
+        /* A sweep that resumes removes the folder of an interrupted run. In a new sweep, the run
+         * refuses a folder that is there: it belongs to an earlier sweep. */
         const char *left = out + strlen("--out=");
-        const int number = file_remove_folder(left);
+        const bool is_resumed = strcmp(folder + strlen(folder) + 1, RESUMED) == 0;
+        const int number = is_resumed ? file_remove_folder(left) : 0;
         enum exit_code code;
         if (number != 0) {
             code = sweep_refuse_path(&error, number, "remove", left);
@@ -499,12 +513,12 @@ static void follow(struct sweep *sweep)
         }
     }
     /* remove the sweep's folder if it is empty: it is on a machine other than rank 0's */
-    char *slash = strrchr(folder.length > 0 ? folder.bytes : "", '/');
+    char *slash = strrchr(order.length > 0 ? order.bytes : "", '/');
     if (slash != NULL) {
         *slash = '\0';
-        rmdir(folder.bytes);
+        rmdir(order.bytes);
     }
-    buffer_fini(&folder);
+    buffer_fini(&order);
 }
 
 /* Returns the run that decides the exit code, or NULL if every ended run has exit code 0. A defect

@@ -353,10 +353,10 @@ enum exit_code ranks_begin_runs(struct ranks **made, struct error *error)
 
 /* Runs that are programs. */
 
-bool ranks_open_run(struct ranks *ranks, struct buffer *path, int *in)
+bool ranks_open_run(struct ranks *ranks, struct buffer *order, int *in)
 {
     *in = -1;
-    if (!ranks_give_text(ranks, path)) {
+    if (!ranks_give_text(ranks, order)) {
         return false;
     }
     *in = ranks == NULL ? *in : relay_open();

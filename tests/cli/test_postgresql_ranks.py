@@ -314,6 +314,20 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         self.run_append("9", str(4 * rate), self.url, "--seed", "5", "--recreate")
         self.assertEqual(self.sql(self.ROWS), rows)
 
+    def test_a_new_sweep_keeps_the_folders_of_an_earlier_one(self):
+        rate = int(harness.fewer(1500))
+        out = self.out()
+        self.sql("drop table if exists syslog_table")
+        process = self.start_ranks(2, "sweep", "--sessions", "2", "--records", f"{2 * rate},100", "--seed", "5",
+                                   "--rate", str(rate), self.url, "--out", out)
+        self.wait_for_rows(process, out / f"2x{2 * rate}")
+        kept = out / "2x100.rank1" / "kept"
+        kept.parent.mkdir()
+        kept.touch()
+        ended = self.end_ranks(process, 2)
+        self.assertIn("2x100.rank1", ended.err)
+        self.assertTrue(kept.exists())
+
 
 class Traced(io_trace.Traced, Ranks, harness.Postgresql):
     def test_one_rank_of_a_machine_traces(self):
