@@ -195,24 +195,6 @@ static enum exit_code choose_faults(const struct plan *plan, struct fault_counts
     return fault_parse(text, faults, error) == STATUS_OK ? EXIT_CODE_OK : EXIT_CODE_USAGE;
 }
 
-/* Makes the folder of the run. */
-static enum exit_code make_folder(const struct plan *plan, struct error *error)
-{
-    const char *path = plan->out_folder;
-    int number = file_make_parents(path);
-    number = number == 0 && mkdir(path, 0777) != 0 ? errno : number;
-    if (number == 0) {
-        return EXIT_CODE_OK;
-    }
-    if (number == EEXIST) {
-        return usage_refuse(error, "the folder %.300s exists already: name a new one with --out",
-                            path);
-    }
-    error_set(error, ERROR_SYSTEM, number, NULL, "cannot make the folder %.300s: %s", path,
-              strerror(number));
-    return EXIT_CODE_CLIENT_LIMIT;
-}
-
 /* Refuses the user's server if it is on another machine, or is part of this program. */
 static enum exit_code check_target(const struct plan *plan, struct error *error)
 {
@@ -251,7 +233,7 @@ static enum exit_code certify(struct subject *subject, const struct plan *plan, 
         disk_enter_namespace(error) != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;
     }
-    enum exit_code code = make_folder(plan, error);
+    enum exit_code code = report_make_folder(plan->out_folder, "", error);
     if (code != EXIT_CODE_OK) {
         return code;
     }

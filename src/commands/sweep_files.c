@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "report/csv.h"
+#include "report/files.h"
 #include "report/report.h"
 #include "report/screen.h"
 #include "report/tree.h"
@@ -261,12 +262,6 @@ bool sweep_write_json(FILE *stream, const struct sweep *sweep, bool is_running)
 enum exit_code sweep_refuse_path(struct error *error, int number, const char *what,
                                  const char *path)
 {
-    if (number == EEXIST) {
-        return usage_refuse(error,
-                            "output folder '%.130s' exists already: name another with --out, or "
-                            "resume its sweep with --resume",
-                            path);
-    }
     error_set(error, ERROR_SYSTEM, number, NULL, "cannot %s '%.150s': %s", what, path,
               strerror(number));
     return file_is_out_of_resources(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
@@ -329,14 +324,11 @@ enum exit_code sweep_lock_folder(struct sweep *sweep, struct error *error)
 enum exit_code sweep_create_files(struct sweep *sweep, struct error *error)
 {
     const char *folder = sweep->results.folder;
-    int number = file_make_parents(folder);
-    if (number == 0 && mkdir(folder, 0777) != 0) {
-        number = errno;
+    enum exit_code code = report_make_folder(folder, ", or resume its sweep with --resume", error);
+    if (code != EXIT_CODE_OK) {
+        return code;
     }
-    if (number != 0) {
-        return sweep_refuse_path(error, number, "make output folder", folder);
-    }
-    enum exit_code code = sweep_lock_folder(sweep, error);
+    code = sweep_lock_folder(sweep, error);
     if (code == EXIT_CODE_OK) {
         code = sweep_write_files(sweep, true, error);
     }

@@ -69,14 +69,21 @@ static const char *name_of(const struct run_files *files, int file, char text[NA
 
 static enum exit_code fail(struct error *error, int number, const char *what, const char *path)
 {
-    if (number == EEXIST) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "output folder '%.160s' exists already: name another with --out", path);
-        return EXIT_CODE_USAGE;
-    }
     error_set(error, number == ENOMEM ? ERROR_MEMORY : ERROR_SYSTEM, number, NULL,
               "cannot %s output folder '%.140s': %s", what, path, strerror(number));
     return file_is_out_of_resources(number) ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
+}
+
+enum exit_code report_make_folder(const char *path, const char *choice, struct error *error)
+{
+    int number = file_make_parents(path);
+    number = number == 0 && mkdir(path, 0777) != 0 ? errno : number;
+    if (number == EEXIST) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "output folder '%.130s' exists already: name another with --out%s", path, choice);
+        return EXIT_CODE_USAGE;
+    }
+    return number == 0 ? EXIT_CODE_OK : fail(error, number, "make", path);
 }
 
 /* Notes that a file is short, cuts the file after its last whole row, since half a row would make
@@ -352,19 +359,18 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     made->io_trace = plan->io_trace;
     pthread_mutex_init(&made->lock, NULL);
     snprintf(made->path, sizeof made->path, "%s", path);
-    int number = file_make_parents(path);
-    number = number == 0 && mkdir(path, 0777) != 0 ? errno : number;
-    made->is_own = number == 0;
+    enum exit_code code = report_make_folder(path, "", error);
+    made->is_own = code == EXIT_CODE_OK;
     if (made->is_own) {
         made->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        number = made->folder < 0 ? errno : open_files(made, plan);
+        int number = made->folder < 0 ? errno : open_files(made, plan);
         number = number == 0 ? reserve_room(made) : number;
         number = number == 0 ? begin_files(made, plan) : number;
+        code = number == 0 ? EXIT_CODE_OK : fail(error, number, "write to", path);
     }
-    if (number != 0) {
-        const char *what = made->is_own ? "write to" : "make";
+    if (code != EXIT_CODE_OK) {
         run_files_destroy(made, true);
-        return fail(error, number, what, path);
+        return code;
     }
     *files = made;
     return EXIT_CODE_OK;

@@ -45,6 +45,11 @@ enum run_file {
     FILE_HGRM, /* histogram of the first operation; the histograms of the other operations follow */
 };
 
+/* Makes an output folder and its parents. Returns EXIT_CODE_USAGE if the folder exists or cannot be
+ * made, and EXIT_CODE_CLIENT_LIMIT if the disk is full. `choice`: the end of the message about a
+ * folder that exists, ", or resume …"; "" if there is nothing else to do than to name another. */
+enum exit_code report_make_folder(const char *path, const char *choice, struct error *error);
+
 /* Makes the folder plan->out_folder, its parents and its files. Returns EXIT_CODE_USAGE if the
  * folder exists or cannot be made, and EXIT_CODE_CLIENT_LIMIT if the disk is full. On EXIT_CODE_OK
  * the caller owns *files. */
