@@ -303,10 +303,6 @@ struct settings_queries {
     } * weak;                     /* settings that weaken durability; ends with a zeroed entry */
 };
 
-enum {
-    SERVER_SETTINGS_MAX = 96 /* most settings that are kept; the queries return at most 64 */
-};
-
 /* Statements by which append certify tests what a server keeps. A member is NULL if the database
  * has no statement for its purpose. */
 struct integrity_statements {
@@ -321,14 +317,6 @@ struct integrity_statements {
      * damage, unless the cell before it is "note". An error of the server itself (ERROR_SERVER) is
      * also damage. */
     const char *check;
-};
-
-/* The settings that the server reported. */
-struct server_settings {
-    size_t count;
-    struct server_setting {
-        char name[64], value[96];
-    } entries[SERVER_SETTINGS_MAX];
 };
 
 /* A session's identity on the server, which distinguishes it from all other sessions. */
@@ -631,7 +619,8 @@ struct adapter {
      sizeof(struct session_name) + sizeof(struct cell) + sizeof(struct column_data) +              \
      sizeof(struct text_value) + sizeof(struct column_kind) + sizeof(struct wait_queries) +        \
      sizeof(struct wait_meaning) + sizeof(struct partition_statements) +                           \
-     sizeof(struct foreign_key_statements))
+     sizeof(struct foreign_key_statements) + sizeof(struct weak_setting) +                         \
+     sizeof(struct unsupported))
 
 /* The symbol that the shared library NAME.so of the adapter NAME exports:
  *

@@ -16,6 +16,7 @@
 #include "append/error.h"
 #include "base/process.h"
 #include "certify/fault.h"
+#include "measure/result.h"
 #include "plan/plan.h"
 
 #define CERTIFICATE_CSV "faults.csv"

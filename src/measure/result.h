@@ -133,6 +133,19 @@ struct table_count {
     uint64_t before, after;
 };
 
+enum {
+    SERVER_SETTINGS_MAX =
+        96 /* most settings that are kept; the server's queries return at most 64 */
+};
+
+/* The settings that a server reported. */
+struct server_settings {
+    size_t count;
+    struct server_setting {
+        char name[64], value[96];
+    } entries[SERVER_SETTINGS_MAX];
+};
+
 struct host_result {
     char name[280];                  /* the host as host:port; "" with one host */
     int64_t elapsed_ns, measured_ns; /* elapsed and measured time of the run */
