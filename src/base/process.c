@@ -29,6 +29,7 @@ enum {
 
 static _Atomic int64_t first_signal_ns; /* moment of the first signal; 0 = no signal yet */
 static atomic_bool is_closed;
+static const char *_Atomic hold_reason; /* NULL: a second signal ends the process */
 
 static void on_signal(int number)
 {
@@ -41,9 +42,19 @@ static void on_signal(int number)
         now_ns - first_ns <= SAME_REQUEST_NS) {
         return;
     }
-    /* the call must not wait for a reader */
+    /* the calls must not wait for a reader */
+    const char *hold = atomic_load(&hold_reason);
+    if (hold != NULL) {
+        notice_write(STDERR_FILENO, hold, strlen(hold), 0);
+        return;
+    }
     notice_write(STDERR_FILENO, second, sizeof second - 1, 0);
     _exit(EXIT_CODE_INTERRUPTED);
+}
+
+void interrupt_hold(const char *why)
+{
+    atomic_store(&hold_reason, why);
 }
 
 void interrupt_install(void)
@@ -114,6 +125,13 @@ enum status stack_prepare(struct error *error)
     pthread_setattr_default_np(&attributes);
     pthread_attr_destroy(&attributes);
     return STATUS_OK;
+}
+
+bool process_has_own_pid_namespace(void)
+{
+    char link[64] = "";
+    return readlink("/proc/self/ns/pid", link, sizeof link - 1) > 0 &&
+           strcmp(link, "pid:[4026531836]") != 0; /* the number of the machine's namespace */
 }
 
 int thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), void *argument)

@@ -3,7 +3,8 @@
  * error.
  *
  * The first SIGINT, SIGTERM or SIGHUP sets a flag that the main thread checks. Another of these
- * signals more than 0.2 s later ends the process immediately with exit code 130. A SIGHUP that was
+ * signals more than 0.2 s later ends the process immediately with exit code 130, unless
+ * interrupt_hold was called. A SIGHUP that was
  * ignored when the program started (nohup) stays ignored. SIGPIPE and SIGXFSZ are ignored: the
  * write fails instead.
  */
@@ -40,6 +41,10 @@ void interrupt_install(void);
 /* Returns whether a signal has asked the program to end. */
 bool interrupt_requested(void);
 
+/* While held, another signal does not end the process: it would leave something of the user's
+ * broken. Messages say `why`, a sentence with static lifetime; NULL ends the hold. */
+void interrupt_hold(const char *why);
+
 /* Makes later signals do nothing, because the outcome of the command is decided. Returns whether a
  * signal has already arrived. */
 bool interrupt_close(void);
@@ -55,6 +60,10 @@ int thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), vo
 
 /* Initializes a condition for timed waits with moments of mono_now_ns. */
 void thread_cond_init(pthread_cond_t *condition);
+
+/* Returns whether this process runs in a pid namespace of its own, where it does not see the
+ * processes of the machine, as in a container. */
+bool process_has_own_pid_namespace(void);
 
 /* Returns the unused memory of the calling thread's stack to the system. Otherwise each of
  * thousands of threads would keep the memory that a deep call, for example a connect, has touched.

@@ -31,6 +31,7 @@ struct disk_mount {
     char folder[DISK_PATH_BYTES];
     char type[40], source[200];
     char options[DISK_OPTIONS_BYTES];
+    bool is_whole; /* shows the whole file system, not only a folder of it */
     int id, parent;
     unsigned long peers, master; /* numbers of the peer groups (see mount_namespaces(7)) of which
                                     the mount is a member and a slave; 0: no group */

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ void processes_reap(pid_t pid)
     }
 }
 
-bool processes_runs(pid_t pid)
+uint64_t processes_started(pid_t pid)
 {
     const int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct procfs_process process;
@@ -41,7 +42,7 @@ bool processes_runs(pid_t pid)
     if (proc >= 0) {
         close(proc);
     }
-    return runs;
+    return runs ? process.start_ticks : 0;
 }
 
 bool processes_is_of(pid_t pid, pid_t root)
@@ -91,30 +92,37 @@ static void find_children(struct process_tree *tree, pid_t parent)
     }
 }
 
-/* Lists the processes that run now, and marks the descendants of `root`. Returns NULL when out of
- * memory, or if this process is `root` or a descendant of `root`. The caller frees it. */
-static struct process_tree *find_tree(pid_t root)
+/* Lists the processes that run now, and marks the descendants of `root`. Returns false if this
+ * process is `root` or a descendant of `root`. */
+static bool find_tree(struct process_tree *tree, pid_t root)
 {
-    const bool is_above = root != getpid() && processes_is_of(getpid(), root);
-    struct process_tree *tree = root > 1 && !is_above ? calloc(1, sizeof *tree) : NULL;
-    if (tree != NULL) {
-        list_processes(tree);
-        find_children(tree, root);
+    memset(tree, 0, sizeof *tree);
+    if (root <= 1 || (root != getpid() && processes_is_of(getpid(), root))) {
+        return false;
     }
-    return tree;
+    list_processes(tree);
+    find_children(tree, root);
+    return true;
+}
+
+static void signal_tree(const struct process_tree *tree, int number)
+{
+    for (size_t i = 0; i < tree->count; i++) {
+        if (tree->is_found[i]) {
+            kill(tree->pids[i], number);
+        }
+    }
 }
 
 void processes_signal(pid_t root, bool with_root, int number)
 {
-    struct process_tree *tree = find_tree(root); /* the tree is found before `root` ends, because
-                                                    its children then get another parent */
-    if (tree != NULL && with_root) {
-        kill(root, number);
-    }
-    for (size_t i = 0; tree != NULL && i < tree->count; i++) {
-        if (tree->is_found[i]) {
-            kill(tree->pids[i], number);
+    struct process_tree *tree = calloc(1, sizeof *tree);
+    /* the tree is found before `root` ends, because its children then get another parent */
+    if (tree != NULL && find_tree(tree, root)) {
+        if (with_root) {
+            kill(root, number);
         }
+        signal_tree(tree, number);
     }
     free(tree);
 }
@@ -122,9 +130,9 @@ void processes_signal(pid_t root, bool with_root, int number)
 /* Returns whether one of the processes still runs. */
 static bool has_running(const struct process_tree *tree, pid_t root)
 {
-    bool has = processes_runs(root);
+    bool has = processes_started(root) != 0;
     for (size_t i = 0; i < tree->count && !has; i++) {
-        has = tree->is_found[i] && processes_runs(tree->pids[i]);
+        has = tree->is_found[i] && processes_started(tree->pids[i]) != 0;
     }
     return has;
 }
@@ -132,17 +140,16 @@ static bool has_running(const struct process_tree *tree, pid_t root)
 bool processes_kill(pid_t root, int64_t limit_ns)
 {
     const int64_t until_ns = mono_now_ns() + limit_ns;
-    processes_signal(root, true, SIGSTOP);
-    struct process_tree *tree = find_tree(root);
-    if (tree == NULL) {
+    struct process_tree *tree = calloc(1, sizeof *tree);
+    if (tree == NULL || !find_tree(tree, root)) {
+        free(tree);
         return false;
     }
+    kill(root, SIGSTOP);
+    signal_tree(tree, SIGSTOP);
+    find_tree(tree, root); /* finds also the processes that were started meanwhile */
     kill(root, SIGKILL);
-    for (size_t i = 0; i < tree->count; i++) {
-        if (tree->is_found[i]) {
-            kill(tree->pids[i], SIGKILL);
-        }
-    }
+    signal_tree(tree, SIGKILL);
     bool has = has_running(tree, root);
     while (has && mono_now_ns() < until_ns) {
         mono_sleep(STEP_NS);

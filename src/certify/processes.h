@@ -25,9 +25,10 @@ void processes_reap(pid_t pid);
 /* Returns whether a process is `root` or descends from it. */
 bool processes_is_of(pid_t pid, pid_t root);
 
-/* Returns whether a process runs: it exists, and its last thread has not ended. Its first thread
- * may end as a zombie before the others, which then still have the files and ports of the process.
- */
-bool processes_runs(pid_t pid);
+/* Returns when a process started, in clock ticks since boot, or 0 if it does not run. Another
+ * process that later gets the same pid has another start. A process runs until its last thread has
+ * ended: its first thread may end as a zombie before the others, which then still have the
+ * process's files and ports. */
+uint64_t processes_started(pid_t pid);
 
 #endif

@@ -75,6 +75,7 @@ struct subject {
 
     /* only for the user's server */
     pid_t pid;          /* its process */
+    uint64_t started;   /* processes_started of `pid`, when it was found */
     pid_t starter;      /* the command that starts it; 0: it has ended */
     int starter_status; /* status of the starter that waitpid returned, valid after the starter has
                            ended */

@@ -1,7 +1,6 @@
 /* The file system of the user's server, as a disk whose power may be cut. */
 #include <dirent.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mono.h"
+#include "base/process.h"
 #include "certify/own_server.h"
 #include "certify/processes.h"
 
@@ -17,7 +17,8 @@
 #define COPY_PAUSE_NS (50 * MONO_NS_PER_MS)
 
 enum {
-    LINE_BYTES = 4096
+    LINE_BYTES = 4096,
+    LINK_LEVELS = 2 /* depth to which links out of the data directory are looked for */
 };
 
 /* Returns the peer group in a field of a line of mountinfo, such as 7 in "shared:7"; 0 if the line
@@ -32,10 +33,10 @@ static unsigned long read_group(const char *line, const char *field)
 /* Reads a line of mountinfo. Returns false if the line has another form. */
 static bool read_mount(const char *line, dev_t *device, struct disk_mount *mount)
 {
-    char number[40], here[200], super[300];
+    char number[40], root[DISK_PATH_BYTES], here[200], super[300];
     const char *rest = strstr(line, " - ");
     if (rest == NULL ||
-        sscanf(line, "%*s %*s %39s %*s %511s %199s", number, mount->folder, here) != 3 ||
+        sscanf(line, "%*s %*s %39s %511s %511s %199s", number, root, mount->folder, here) != 4 ||
         sscanf(rest, " - %39s %199s %299s", mount->type, mount->source, super) != 3) {
         return false;
     }
@@ -45,6 +46,7 @@ static bool read_mount(const char *line, dev_t *device, struct disk_mount *mount
         *rest_of_number == ':' ? strtoul(rest_of_number + 1, NULL, 10) : 0;
     *device = makedev((unsigned)of_major, (unsigned)of_minor);
     snprintf(mount->options, sizeof mount->options, "%s,%s", here, super);
+    mount->is_whole = strcmp(root, "/") == 0;
     char *rest_of_ids;
     mount->id = (int)strtol(line, &rest_of_ids, 10);
     mount->parent = (int)strtol(rest_of_ids, NULL, 10);
@@ -154,25 +156,27 @@ static bool is_on(const char *path, dev_t device)
     return stat(path, &about) == 0 && about.st_dev == device;
 }
 
-/* Looks in the data directory and its folders for a link to another file system, for example of a
- * log or a tablespace: the power of that file system would not be cut. Writes its path, below
- * `data`, to `other`. */
-static bool has_links_out(const char *data, dev_t device, char *other, size_t size)
+/* Looks in the data directory and its folders, `levels` deep, for a link to another file system,
+ * for example of a log or a tablespace: the power of that file system would not be cut. Writes its
+ * path, below `folder`, to `other`. */
+static bool has_links_out(const char *folder, dev_t device, unsigned levels, char *other,
+                          size_t size)
 {
-    static const char *const patterns[] = {"/*", "/*/*"};
+    DIR *entries = opendir(folder);
     bool has = false;
-    for (size_t p = 0; p < sizeof patterns / sizeof *patterns && !has; p++) {
-        char pattern[DISK_PATH_BYTES + 8];
-        glob_t found;
-        snprintf(pattern, sizeof pattern, "%s%s", data, patterns[p]);
-        if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0) {
+    for (const struct dirent *entry;
+         entries != NULL && !has && (entry = readdir(entries)) != NULL;) {
+        char path[DISK_PATH_BYTES + 260];
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
             continue;
         }
-        for (size_t i = 0; i < found.gl_pathc && !has; i++) {
-            has = !is_on(found.gl_pathv[i], device) && access(found.gl_pathv[i], F_OK) == 0;
-            snprintf(other, size, "%s", found.gl_pathv[i] + strlen(data) + 1);
-        }
-        globfree(&found);
+        snprintf(path, sizeof path, "%.*s/%s", DISK_PATH_BYTES, folder, entry->d_name);
+        has = !is_on(path, device) && access(path, F_OK) == 0;
+        snprintf(other, size, "%s", path);
+        has = has || (levels > 1 && has_links_out(path, device, levels - 1, other, size));
+    }
+    if (entries != NULL) {
+        closedir(entries);
     }
     return has;
 }
@@ -339,6 +343,14 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
                   "root, or leave power out");
         return STATUS_FATAL;
     }
+    if (process_has_own_pid_namespace()) {
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "--faults power: append runs in a container with its own pid namespace, and cannot "
+            "see whether processes outside use the file system: run append on the machine "
+            "itself (docker run --pid host), or leave power out");
+        return STATUS_FATAL;
+    }
     if (path[0] != '/' || stat(path, &about) != 0 || !shares_mounts(server)) {
         return refuse(error, path,
                       "is not visible to append, which needs the same mounts as the server",
@@ -346,6 +358,11 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
     }
     if (disk_find_mount(about.st_dev, &mount) != 1 || has_mounts_below(mount.folder)) {
         return refuse(error, path, "is on a file system with several mounts", "unmount the others");
+    }
+    if (!mount.is_whole) {
+        return refuse(error, path,
+                      "is on a mount of a folder, which hides the rest of the file system",
+                      "mount the whole file system");
     }
     if (strcmp(mount.type, "ext4") != 0 && strcmp(mount.type, "xfs") != 0) {
         return refuse(error, path, "is not on ext4 or XFS", alone);
@@ -364,8 +381,9 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
         snprintf(why, sizeof why, "is not alone on its file system (%.300s)", other);
         return refuse(error, path, why, alone);
     }
-    if (has_links_out(path, about.st_dev, other, sizeof other)) {
-        snprintf(why, sizeof why, "has a part on another file system (%.300s)", other);
+    if (has_links_out(path, about.st_dev, LINK_LEVELS, other, sizeof other)) {
+        snprintf(why, sizeof why, "has a part on another file system (%.300s)",
+                 other + strlen(path) + 1);
         return refuse(error, path, why, alone);
     }
     struct look look = {.device = about.st_dev,

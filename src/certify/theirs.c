@@ -10,6 +10,7 @@
 
 #include "base/child.h"
 #include "base/mono.h"
+#include "base/process.h"
 #include "certify/processes.h"
 #include "certify/subject.h"
 #include "measure/procfs.h"
@@ -17,6 +18,12 @@
 
 #define END_NS (30 * MONO_NS_PER_S)
 #define STEP_NS (2 * MONO_NS_PER_MS)
+
+/* Returns whether the server's process runs: not another process that got its pid later. */
+static bool is_running(const struct subject *subject)
+{
+    return subject->pid > 1 && processes_started(subject->pid) == subject->started;
+}
 
 /* Finds the server's process by its port or socket. */
 static enum status find_listening(struct subject *subject, struct error *error)
@@ -39,6 +46,7 @@ static enum status find_listening(struct subject *subject, struct error *error)
         return STATUS_FATAL;
     }
     subject->pid = found.pid;
+    subject->started = found.start_ticks;
     return STATUS_OK;
 }
 
@@ -66,6 +74,7 @@ static enum status begin(struct subject *subject, const struct plan_texts *optio
                   (int)subject->pid, strerror(errno));
         return STATUS_FATAL;
     }
+    subject->started = processes_started(subject->pid);
     return STATUS_OK;
 }
 
@@ -87,7 +96,7 @@ static void reap(struct subject *subject)
 /* Fails if the server's process is not known or has ended. */
 static enum status expect(struct subject *subject, struct error *error)
 {
-    if (subject->pid > 1 && processes_runs(subject->pid)) {
+    if (is_running(subject)) {
         return STATUS_OK;
     }
     error_set(error, ERROR_SERVER, 0, NULL,
@@ -115,12 +124,12 @@ static enum status shut(struct subject *subject, struct error *error)
     const int64_t until_ns = mono_now_ns() + END_NS;
     const bool is_postgresql = strcmp(subject->plan->adapter->name, "postgresql") == 0;
     kill(subject->pid, is_postgresql ? SIGINT : SIGTERM);
-    while (processes_runs(subject->pid) && mono_now_ns() <= until_ns) {
+    while (is_running(subject) && mono_now_ns() <= until_ns) {
         reap(subject);
         mono_sleep(STEP_NS);
     }
     reap(subject);
-    if (processes_runs(subject->pid)) {
+    if (is_running(subject)) {
         error_set(error, ERROR_SERVER, 0, NULL, "the server's process %d did not end in 30 s",
                   (int)subject->pid);
         return STATUS_FATAL;
@@ -171,6 +180,7 @@ static enum status start(struct subject *subject, struct error *error)
     const struct child_start start = {
         .argv = argv, .in = -1, .out = subject->log, .err = subject->log, .kept = -1};
     const int number = child_start(&subject->starter, &start);
+    interrupt_hold(NULL);
     if (number != 0) {
         error_set(error, ERROR_SYSTEM, number, NULL,
                   "--server-start: /bin/sh cannot be started: %s", strerror(number));
@@ -200,13 +210,21 @@ static enum status check(struct subject *subject, struct error *error)
 }
 
 /* Mounts the server's file system again, and starts a server that a fault has ended: it must not
- * stay down. */
+ * stay down. Does not start it on an empty folder, where some start commands make a new database.
+ */
 static void end(struct subject *subject)
 {
+    struct error error = {.kind = ERROR_NONE};
     disk_destroy(&subject->disk);
-    if (subject->is_down && !processes_runs(subject->pid)) {
-        start(subject, &(struct error){.kind = ERROR_NONE});
+    if (subject->disk.is_cut) {
+        notice_print(
+            "the server is not started, because its file system is not mounted: mount it, then "
+            "run: %s",
+            subject->plan->certify.start);
+    } else if (subject->is_down && !is_running(subject) && start(subject, &error) != STATUS_OK) {
+        notice_print("%s", error.text);
     }
+    interrupt_hold(NULL);
 }
 
 static enum status order(struct subject *subject, enum server_order order, struct error *error)

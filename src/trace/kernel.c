@@ -21,6 +21,7 @@ enum status kernel_reject(const char *option, struct error *error, int number, c
 #include <unistd.h>
 
 #include "base/mono.h"
+#include "base/process.h"
 
 enum {
     LOG_BYTES = 256
@@ -52,15 +53,6 @@ static bool has_capabilities(void)
     return (has & UINT64_C(1) << CAP_SYS_ADMIN) != 0 || (has & two) == two;
 }
 
-/* Returns whether this process has its own pid namespace. The programs in the kernel use the pids
- * of the machine. */
-static bool is_own_pid_namespace(void)
-{
-    char link[64] = "";
-    return readlink("/proc/self/ns/pid", link, sizeof link - 1) > 0 &&
-           strcmp(link, "pid:[4026531836]") != 0;
-}
-
 enum status kernel_allows(const char *option, struct error *error)
 {
     if (!has_capabilities()) {
@@ -69,7 +61,7 @@ enum status kernel_allows(const char *option, struct error *error)
             "not allowed: run append as root, or with CAP_BPF and CAP_PERFMON (sudo setcap "
             "cap_bpf,cap_perfmon+ep on the program)");
     }
-    if (is_own_pid_namespace()) {
+    if (process_has_own_pid_namespace()) { /* the programs in the kernel use the machine's pids */
         return kernel_reject(
             option, error, 0,
             "append runs in a container with its own pid namespace: use the machine's pid "

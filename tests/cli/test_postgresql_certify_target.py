@@ -161,13 +161,35 @@ class Alone(certify.Harm, certify.Power):
         self.refuse("move that file there", f"the server writes {log}, which is not on the file system of its data")
 
     def test_a_link_to_another_file_system(self):
-        link = self.data / "elsewhere"
-        link.symlink_to("/proc")
-        try:
-            self.refuse("give the data directory a file system of its own",
-                        rf"{self.data} has a part on another file system \({link.name}\)")
-        finally:
-            link.unlink()
+        for link in self.data / "elsewhere", self.data / "base" / "elsewhere":
+            link.symlink_to("/proc")
+            try:
+                self.refuse("give the data directory a file system of its own",
+                            rf"{self.data} has a part on another file system \({link.relative_to(self.data)}\)")
+            finally:
+                link.unlink()
+
+
+class PartOfAFileSystem(harness.Case):
+    def test_it_is_refused(self):
+        """The rest of the file system may have files of others that append cannot see, as with
+        `docker run --volume FOLDER:/var/lib/postgresql/data`."""
+        reason = certify.power_is_impossible()
+        if reason:
+            self.skipTest(reason)
+        server = harness.PrivateServer(self)
+        server.stop("fast")
+        data = server.home / "data"
+        subprocess.run(["sh", "-ec", """cd "$0"; mkdir whole; truncate -s 1G image; mkfs.ext4 -q -F image
+                        mount -o loop image whole; mv data whole/data; touch whole/of-others; mkdir data
+                        mount --bind whole/data data; umount whole""", server.home], check=True)
+        self.addCleanup(subprocess.run, ["umount", data], check=True)
+        self.addCleanup(server.stop)
+        server.restart()
+        ended = self.append("certify", 2, server.url, "--faults", "power:1", "--yes", "--server-start", "true",
+                            "--data-directory", data, "--out", self.out(), code=2)
+        self.assertRegex(ended.reason, f"--faults power: {data} is on a mount of a folder, which hides the rest of "
+                         "the file system: mount the whole file system, or leave power out")
 
 
 if __name__ == "__main__":

@@ -66,14 +66,14 @@ TEST(a_process_runs_until_its_last_thread_has_ended)
         usleep(1000);
     }
     assert_true(first_thread_has_ended(pid));
-    assert_true(processes_runs(pid));
+    assert_int_not_equal(processes_started(pid), 0);
     close(ends[1]);
-    for (int i = 0; i < 5000 && processes_runs(pid); i++) {
+    for (int i = 0; i < 5000 && processes_started(pid) != 0; i++) {
         usleep(1000);
     }
-    assert_false(processes_runs(pid));
+    assert_int_equal(processes_started(pid), 0);
     processes_reap(pid);
-    assert_false(processes_runs(pid));
+    assert_int_equal(processes_started(pid), 0);
 }
 
 /* A subject that was chosen and not begun owns no descriptor. */
@@ -100,16 +100,25 @@ TEST(a_cut_that_fails_is_no_cut)
     disk_destroy(&disk); /* would try to unmount and mount a disk whose power was cut */
 }
 
-/* Only a server that has ended is started again: a fault that fails may leave it running. */
+/* Only a server that has ended is started again: a fault that fails may leave it running. Without
+ * its file system it is not started. */
 TEST_BETWEEN(only_a_server_that_has_ended_is_started_again, make_folder, remove_folder)
 {
-    static const bool has_ended[] = {false, true};
+    static const struct {
+        const char *name;
+        bool has_ended, is_another, is_unmounted, is_started;
+    } cases[] = {
+        {"it runs", false, false, false, false},
+        {"it has ended", true, false, false, true},
+        {"another process has its pid", false, true, false, true},
+        {"its file system is not mounted", true, false, true, false},
+    };
     char started[80], command[100];
     snprintf(started, sizeof started, "%s/started", folder);
     snprintf(command, sizeof command, "touch %s", started);
     const struct plan plan = {.certify = {.start = command}};
     const struct fault_counts faults = {.counts = {[FAULT_RESTART] = 1}};
-    EACH_CASE (i, has_ended, "has ended: %d", has_ended[i]) {
+    EACH_CASE (i, cases, "%s", cases[i].name) {
         struct target target = {.host = NULL};
         struct error error = {.kind = ERROR_NONE};
         struct subject subject;
@@ -121,21 +130,29 @@ TEST_BETWEEN(only_a_server_that_has_ended_is_started_again, make_folder, remove_
             _exit(EXIT_SUCCESS);
         }
         assert_true(server > 0);
-        if (has_ended[i]) {
-            kill(server, SIGKILL);
-            assert_int_equal(waitpid(server, NULL, 0), server);
-        }
         subject.pid = server;
+        subject.started = processes_started(server) + (cases[i].is_another ? 1 : 0);
         subject.is_down = true;
-        subject_end(&subject);
-        assert_int_equal(subject.starter != 0, has_ended[i]);
-        if (has_ended[i]) {
-            assert_int_equal(waitpid(subject.starter, NULL, 0), subject.starter);
-        } else {
+        if (cases[i].has_ended) {
             kill(server, SIGKILL);
             assert_int_equal(waitpid(server, NULL, 0), server);
         }
-        assert_int_equal(access(started, F_OK) == 0, has_ended[i]);
+        if (cases[i].is_unmounted) {
+            subject.disk = (struct disk){
+                .folder = "/nonexistent", .image = -1, .is_theirs = true, .is_cut = true};
+        }
+        subject_end(&subject);
+        assert_int_equal(subject.starter != 0, cases[i].is_started);
+        if (cases[i].is_started) {
+            assert_int_equal(waitpid(subject.starter, NULL, 0), subject.starter);
+        }
+        if (!cases[i].has_ended) {
+            kill(server, SIGKILL);
+            assert_int_equal(waitpid(server, NULL, 0), server);
+        }
+        assert_int_equal(access(started, F_OK) == 0, cases[i].is_started);
+        unlink(started);
+        subject.disk.is_cut = false;
         subject_fini(&subject);
     }
 }
@@ -145,16 +162,17 @@ TEST(no_fault_strikes_a_server_that_is_not_there)
 {
     static const struct {
         enum fault_kind kind;
-        bool is_known;
+        bool is_known, is_another;
         const char *text;
     } cases[] = {
-        {FAULT_KILL, true, "had already ended"},
-        {FAULT_POWER, true, "had already ended"},
-        {FAULT_STOP, true, "had already ended"},
-        {FAULT_RESTART, true, "had already ended"},
-        {FAULT_NETWORK, true, "had already ended"},
-        {FAULT_POWER, false, "the process of the restarted server was not found"},
-        {FAULT_NETWORK, false, "the process of the restarted server was not found"},
+        {FAULT_KILL, true, false, "had already ended"},
+        {FAULT_KILL, true, true, "had already ended"},
+        {FAULT_POWER, true, false, "had already ended"},
+        {FAULT_STOP, true, false, "had already ended"},
+        {FAULT_RESTART, true, false, "had already ended"},
+        {FAULT_NETWORK, true, false, "had already ended"},
+        {FAULT_POWER, false, false, "the process of the restarted server was not found"},
+        {FAULT_NETWORK, false, false, "the process of the restarted server was not found"},
     };
     const struct plan plan = {.sessions = 1};
     const pid_t server = fork();
@@ -162,7 +180,14 @@ TEST(no_fault_strikes_a_server_that_is_not_there)
         _exit(EXIT_SUCCESS);
     }
     assert_int_equal(waitpid(server, NULL, 0), server);
-    EACH_CASE (i, cases, "%s, known: %d", fault_words[cases[i].kind].name, cases[i].is_known) {
+    const pid_t another = fork();
+    if (another == 0) {
+        processes_serve();
+        pause();
+        _exit(EXIT_SUCCESS);
+    }
+    EACH_CASE (i, cases, "%s, known: %d, another: %d", fault_words[cases[i].kind].name,
+               cases[i].is_known, cases[i].is_another) {
         const struct fault fault = {.kind = cases[i].kind};
         struct fault_counts faults = {.counts = {0}};
         struct account account = {.fault_ns = INT64_MAX};
@@ -174,7 +199,9 @@ TEST(no_fault_strikes_a_server_that_is_not_there)
         faults.counts[fault.kind] = 1;
         assert_int_equal(subject_choose(&subject, &faults, &plan, &target, &error), EXIT_CODE_OK);
         subject.writers = &writers;
-        subject.pid = cases[i].is_known ? server : 0;
+        const pid_t pid = cases[i].is_another ? another : server;
+        subject.pid = cases[i].is_known ? pid : 0;
+        subject.started = processes_started(another) + 1; /* of a process that has ended */
         assert_int_equal(subject_break(&subject, &fault, &at_ns, &error), STATUS_FATAL);
         assert_int_equal(error.kind, ERROR_SERVER);
         assert_part(error.text, cases[i].text);
@@ -183,4 +210,6 @@ TEST(no_fault_strikes_a_server_that_is_not_there)
         assert_false(subject.is_down);
         subject_fini(&subject);
     }
+    kill(another, SIGKILL);
+    assert_int_equal(waitpid(another, NULL, 0), another);
 }
