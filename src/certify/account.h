@@ -45,14 +45,14 @@ struct account {
     unsigned sessions;
     uint64_t seed;
     bool has_transactions;
-    uint64_t rows_max;             /* number of sent rows at which the writers pause */
+    uint64_t rows_max;             /* most rows that the writers send: then they pause */
     _Atomic int64_t fault_ns;      /* moment of a power loss: later answers are not owed; INT64_MAX:
                                       all answers are owed */
     _Atomic int64_t latest_ack_ns; /* moment of the latest acknowledgement in the load before this
                                       fault; 0: no acknowledgement yet */
-    _Atomic uint64_t rows_sent;
-    _Atomic unsigned cut;         /* the writers cut all connections when the number grows */
-    _Atomic unsigned checkpoints; /* the writers begin a checkpoint when the number grows */
+    _Atomic uint64_t rows_sent;    /* rows of all transactions that were begun; at most rows_max */
+    _Atomic unsigned cut;          /* the writers cut all connections when the number grows */
+    _Atomic unsigned checkpoints;  /* the writers begin a checkpoint when the number grows */
     /* moment at which the latest checkpoint began; 0: no checkpoint has begun */
     _Atomic int64_t checkpoint_ns;
     _Atomic bool is_over; /* the writers finish their transactions and end */

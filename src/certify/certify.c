@@ -514,11 +514,13 @@ static bool run_series(struct course *course, const struct fault *faults,
     }
     writers_kill(&course->writers);
     if (!course->subject->kind->is_own && has_tables) {
-        struct error ignored = {.kind = ERROR_NONE};
-        if (is_broken || !go_on(course) ||
-            ask(course, drop_tables, INT64_MAX, &ignored) != STATUS_OK) {
+        struct error why = {.kind = ERROR_NONE};
+        if (is_broken || !go_on(course)) {
             notice_print("the tables %s and %s are kept; append certify --recreate drops them",
                          rows_table_names[0], rows_table_names[1]);
+        } else if (ask(course, drop_tables, INT64_MAX, &why) != STATUS_OK) {
+            notice_print("tables are kept, because %s; append certify --recreate=%s,%s drops them",
+                         why.text, rows_table_names[0], rows_table_names[1]);
         }
     }
     subject_end(course->subject);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/ask.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "certify/rows.h"
 #include "load/table_mark.h"
@@ -52,8 +53,9 @@ static enum status clear(const struct plan *plan, struct adapter_conn *conn,
     return status;
 }
 
+/* Creates a table and marks it. *is_made becomes true once the table exists. */
 static enum status create(const struct plan *plan, struct adapter_conn *conn,
-                          const struct connection_info *connection, unsigned number,
+                          const struct connection_info *connection, unsigned number, bool *is_made,
                           struct error *error)
 {
     struct table table;
@@ -65,7 +67,7 @@ static enum status create(const struct plan *plan, struct adapter_conn *conn,
     buffer_add_text(&sql, "create table ");
     buffer_add_identifier(&sql, table.name, connection->identifier_quote);
     for (size_t c = 0; c < table.column_count && status == STATUS_OK; c++) {
-        char type[160];
+        char type[160] = "";
         if (connection->declare_column == NULL ||
             !connection->declare_column(&table.columns[c], false, type, sizeof type)) {
             error_set(error, ERROR_USAGE, 0, NULL,
@@ -84,6 +86,7 @@ static enum status create(const struct plan *plan, struct adapter_conn *conn,
     }
     status = status == STATUS_OK ? ask_execute(adapter, conn, &sql, error) : status;
     buffer_fini(&sql);
+    *is_made = status == STATUS_OK;
     if (status == STATUS_OK) {
         const struct table_mark_place place = mark_place(plan, conn, connection, number);
         status = table_mark_write(&place, table.columns[0].name, true, false, error);
@@ -126,10 +129,21 @@ enum status tables_make(const struct plan *plan, struct adapter_conn *conn,
     for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
         status = clear(plan, conn, connection, t, error);
     }
+    bool is_made[ROWS_TABLES] = {false};
     for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
-        status = create(plan, conn, connection, t, error);
+        status = create(plan, conn, connection, t, &is_made[t], error);
     }
-    return status == STATUS_OK ? create_index(plan, conn, connection, error) : status;
+    status = status == STATUS_OK ? create_index(plan, conn, connection, error) : status;
+    for (unsigned t = 0; t < ROWS_TABLES && status != STATUS_OK; t++) {
+        const char *name = rows_table_names[t];
+        struct error ignored = {.kind = ERROR_NONE};
+        if (is_made[t] &&
+            ask_drop_table(plan->adapter, conn, connection, name, &ignored) != STATUS_OK) {
+            notice_print("the new table %s is kept, because it could not be dropped: %s", name,
+                         ignored.text);
+        }
+    }
+    return status;
 }
 
 enum status tables_drop(const struct plan *plan, struct adapter_conn *conn,
@@ -140,7 +154,11 @@ enum status tables_drop(const struct plan *plan, struct adapter_conn *conn,
         const struct table_mark_place place = mark_place(plan, conn, connection, t);
         struct table_mark mark = {.is_valid = false};
         status = table_mark_read(&place, &mark, error);
-        if (status == STATUS_OK && mark.is_valid) {
+        if (status == STATUS_OK && !mark.is_valid) {
+            error_set(error, ERROR_USAGE, 0, NULL, "table %s has no mark of append certify",
+                      rows_table_names[t]);
+            status = STATUS_REJECTED;
+        } else if (status == STATUS_OK) {
             status = ask_drop_table(plan->adapter, conn, connection, rows_table_names[t], error);
         }
     }

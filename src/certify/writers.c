@@ -58,23 +58,32 @@ static enum status open_session(struct writer *writer, struct error *error)
     return status;
 }
 
-/* Appends the rows that a transaction writes to one table. */
-static enum status append_rows(struct writer *writer, const struct rows_id *id, struct error *error)
+/* Appends the rows that a transaction writes to one table. *kept becomes the rows that the server
+ * kept: also of a refused batch, if its parts are kept or refused by themselves. */
+static enum status append_rows(struct writer *writer, const struct rows_id *id, uint64_t *kept,
+                               struct error *error)
 {
     const struct adapter *adapter = writer->of->plan->adapter;
     const struct table *table = &writer->tables[id->table];
-    uint64_t kept = 0, accepted = 0;
+    uint64_t accepted = 0;
+    *kept = 0;
     rows_make(&writer->rows, table, writer->of->account->seed, id);
     enum status status = adapter->append_open(writer->conn, table, error);
     if (status != STATUS_OK) {
         return status;
     }
-    status = adapter->append_rows(writer->conn, &writer->rows.batch, &kept, error);
-    return status == STATUS_OK ? adapter->append_close(writer->conn, &accepted, error) : status;
+    status = adapter->append_rows(writer->conn, &writer->rows.batch, kept, error);
+    if (status == STATUS_OK) {
+        status = adapter->append_close(writer->conn, &accepted, error);
+        *kept = accepted;
+    }
+    return status;
 }
 
+/* Writes a transaction. REJECTED: the server kept nothing of it, unless *is_partly_kept. */
 static enum status write_transaction(struct writer *writer, uint64_t number,
-                                     const unsigned sizes[ROWS_TABLES], struct error *error)
+                                     const unsigned sizes[ROWS_TABLES], bool *is_partly_kept,
+                                     struct error *error)
 {
     const struct adapter *adapter = writer->of->plan->adapter;
     const struct transaction writing = {.writes = true};
@@ -86,7 +95,9 @@ static enum status write_transaction(struct writer *writer, uint64_t number,
     for (unsigned t = 0; t < ROWS_TABLES && sizes[t] > 0 && status == STATUS_OK; t++) {
         const struct rows_id id = {
             .table = t, .session = writer->session, .number = number, .size = sizes[t]};
-        status = append_rows(writer, &id, error);
+        uint64_t kept;
+        status = append_rows(writer, &id, &kept, error);
+        *is_partly_kept = is_one_batch && kept > 0;
     }
     if (is_one_batch) {
         return status;
@@ -101,6 +112,17 @@ static enum status write_transaction(struct writer *writer, uint64_t number,
     return status;
 }
 
+/* Reserves the rows of a transaction. Returns false if all sessions together would then send more
+ * than rows_max. */
+static bool reserve_rows(struct account *account, unsigned rows)
+{
+    if (atomic_fetch_add(&account->rows_sent, rows) + rows <= account->rows_max) {
+        return true;
+    }
+    atomic_fetch_sub(&account->rows_sent, rows);
+    return false;
+}
+
 /* Writes one transaction and stores its outcome. LOST: the session must connect again. */
 static enum status take_turn(struct writer *writer, struct error *error)
 {
@@ -111,16 +133,15 @@ static enum status take_turn(struct writer *writer, struct error *error)
     unsigned sizes[ROWS_TABLES];
     rows_sizes(account->seed, writer->session, number, account->has_transactions, sizes);
     const unsigned rows = sizes[0] + sizes[1];
-    if (number + 1 >= ACCOUNT_TRANSACTIONS_MAX ||
-        atomic_load_explicit(&account->rows_sent, memory_order_relaxed) >= account->rows_max) {
+    if (number + 1 >= ACCOUNT_TRANSACTIONS_MAX || !reserve_rows(account, rows)) {
         mono_sleep(PAUSE_NS); /* there is no room for more: wait for the fault */
         return STATUS_OK;
     }
     atomic_store(outcome, OUTCOME_SENT);
     atomic_store(&mine->next, number + 1);
-    const enum status status = write_transaction(writer, number, sizes, error);
+    bool is_partly_kept = false;
+    const enum status status = write_transaction(writer, number, sizes, &is_partly_kept, error);
     const int64_t now_ns = mono_now_ns();
-    atomic_fetch_add_explicit(&account->rows_sent, rows, memory_order_relaxed);
     if (now_ns >= atomic_load(&account->fault_ns)) {
         return status == STATUS_FATAL ? STATUS_LOST : status;
     }
@@ -128,7 +149,7 @@ static enum status take_turn(struct writer *writer, struct error *error)
         atomic_store(&mine->acknowledged, mine->acknowledged + rows);
         atomic_store(outcome, OUTCOME_KEPT);
         atomic_store(&account->latest_ack_ns, now_ns);
-    } else if (status == STATUS_REJECTED) {
+    } else if (status == STATUS_REJECTED && !is_partly_kept) {
         atomic_store(&mine->rejected, mine->rejected + rows);
         atomic_store(outcome, OUTCOME_REJECTED);
         if (error->kind == ERROR_BUSY) {

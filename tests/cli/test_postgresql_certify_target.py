@@ -65,6 +65,30 @@ class TheirServer(certify.Harm, certify.Certifying):
         self.assertFalse(rubbish["is_read"])
         self.check_kept(ended)
 
+    def refuse(self, command, text=""):
+        """Makes the server refuse a command that has a text."""
+        self.sql("create function refuse() returns event_trigger language plpgsql as $$ begin"
+                 f" if current_query() like '%{text}%' then raise 'no {command} here'; end if; end $$")
+        self.addCleanup(self.sql, "drop function refuse cascade")
+        self.sql(f"create event trigger refuse on ddl_command_start when tag in ('{command}') execute function refuse()")
+
+    def test_tables_that_cannot_be_marked(self):
+        """append drops no table without its mark, not even its own, and says so."""
+        self.refuse("COMMENT")
+        ended, _ = self.break_it(code=0)
+        self.assertIn("tables are kept, because table append_certify has no mark of append certify; append certify"
+                      " --recreate=append_certify,append_certify_2 drops them", ended.err)
+        self.assertEqual(self.tables(), "append_certify append_certify_2")
+        ended, _ = self.break_it("--recreate=append_certify,append_certify_2", code=0)
+        self.sql("drop table append_certify, append_certify_2")
+
+    def test_a_second_table_that_cannot_be_made(self):
+        """The first table was made, and is dropped."""
+        self.refuse("CREATE TABLE", "append_certify_2")
+        ended, _ = self.break_it(code=4)
+        self.assertIn("no CREATE TABLE here", ended.reason)
+        self.assertEqual(self.tables(), "")
+
     def test_a_given_process(self):
         """--server-pid names the server until append has started it again."""
         ended, certificate = self.break_it("--server-pid", self.pid(), code=0, faults="kill:2")
