@@ -476,6 +476,8 @@ struct adapter {
                                does for built-in adapters; NULL if append does not create it */
     size_t stack_bytes; /* stack that a session's thread needs with this client library, in bytes */
     unsigned files_per_session; /* file descriptors that one connection keeps open */
+    int shut_signal; /* signal that makes the server end its sessions and shut down cleanly; 0:
+                        SIGTERM */
 
     /* Constants for code that several adapters share; each may be NULL. */
     const struct dialect *dialect; /* the adapter's dialect, if it has exactly one */

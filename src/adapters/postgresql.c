@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -1677,6 +1678,7 @@ const struct adapter adapter_postgresql = {
     .identifier_quote = '"',
     .stack_bytes = (size_t)256 * 1024,
     .files_per_session = 1,
+    .shut_signal = SIGINT,
     .dialect = &dialect_postgresql,
     .methods = methods,
     .client_version = client_version,

@@ -35,12 +35,11 @@ struct recipe {
     const char *make[RECIPE_WORDS_MAX]; /* command that makes the data directory: the program and
                                            its arguments */
     const char *start[RECIPE_WORDS_MAX];
-    const char *option[2]; /* the words before a setting and directly in front of its name: {"-c",
-                              ""} or {"", "--"} */
-    const char *programs;  /* folders in which to look for programs after PATH */
-    const char *package;   /* name of Debian's package */
-    const char *account;   /* system user that runs the server, if the system has this user */
-    int shut_signal;
+    const char *option[2];   /* the words before a setting and directly in front of its name: {"-c",
+                                ""} or {"", "--"} */
+    const char *programs;    /* folders in which to look for programs after PATH */
+    const char *package;     /* name of Debian's package */
+    const char *account;     /* system user that runs the server, if the system has this user */
     const char *host, *path; /* parts of the target */
     uint16_t port;
     const char *user, *database;
@@ -237,7 +236,7 @@ static enum status begin_server(struct subject *subject, const struct plan_texts
                                            .user = account == NULL ? 0 : account->pw_uid,
                                            .group = account == NULL ? 0 : account->pw_gid,
                                            .log = subject->log,
-                                           .shut_signal = recipe->shut_signal};
+                                           .shut_signal = subject_shut_signal(subject)};
     if (write_command(subject, recipe->make, &subject->make, error) != STATUS_OK ||
         write_command(subject, recipe->start, &subject->start, error) != STATUS_OK ||
         add_settings(subject, options, add_argument, error) != STATUS_OK ||
@@ -310,7 +309,6 @@ static const struct recipe recipes[] = {
      .programs = "/usr/lib/postgresql/*/bin",
      .package = "postgresql",
      .account = "postgres",
-     .shut_signal = SIGINT,
      .host = "$R",
      .port = 5432,
      .user = "append",
@@ -330,7 +328,6 @@ static const struct recipe recipes[] = {
      .programs = "/usr/sbin",
      .package = "mariadb-server",
      .account = "mysql",
-     .shut_signal = SIGTERM,
      .host = "$R/socket",
      .user = "root",
      .unsafe_kill = "innodb-flush-log-at-trx-commit=0",

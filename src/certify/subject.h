@@ -101,6 +101,9 @@ enum exit_code subject_choose_own(struct subject *subject, struct target *target
 enum status subject_begin(struct subject *subject, struct writers *writers,
                           const struct plan_texts *options, struct error *error);
 
+/* Returns the signal that makes the server shut down cleanly. */
+int subject_shut_signal(const struct subject *subject);
+
 /* Gives the server an order, which its kind carries out. */
 enum status subject_order(struct subject *subject, enum server_order order, struct error *error);
 

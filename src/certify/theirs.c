@@ -122,8 +122,7 @@ static enum status kill_all(struct subject *subject, struct error *error)
 static enum status shut(struct subject *subject, struct error *error)
 {
     const int64_t until_ns = mono_now_ns() + END_NS;
-    const bool is_postgresql = strcmp(subject->plan->adapter->name, "postgresql") == 0;
-    kill(subject->pid, is_postgresql ? SIGINT : SIGTERM);
+    kill(subject->pid, subject_shut_signal(subject));
     while (is_running(subject) && mono_now_ns() <= until_ns) {
         reap(subject);
         mono_sleep(STEP_NS);
