@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,12 +45,6 @@ enum status subject_adopt_disk(struct subject *subject, const char *data_folder,
         return STATUS_OK;
     }
     return disk_adopt(&subject->disk, named == NULL ? data_folder : named, subject->pid, error);
-}
-
-int subject_shut_signal(const struct subject *subject)
-{
-    const int number = subject->plan->adapter->shut_signal;
-    return number != 0 ? number : SIGTERM;
 }
 
 enum status subject_order(struct subject *subject, enum server_order order, struct error *error)

@@ -9,6 +9,7 @@
 #ifndef CERTIFY_SUBJECT_H
 #define CERTIFY_SUBJECT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -102,7 +103,11 @@ enum status subject_begin(struct subject *subject, struct writers *writers,
                           const struct plan_texts *options, struct error *error);
 
 /* Returns the signal that makes the server shut down cleanly. */
-int subject_shut_signal(const struct subject *subject);
+static inline int subject_shut_signal(const struct subject *subject)
+{
+    const int number = subject->plan->adapter->shut_signal;
+    return number != 0 ? number : SIGTERM;
+}
 
 /* Gives the server an order, which its kind carries out. */
 enum status subject_order(struct subject *subject, enum server_order order, struct error *error);
