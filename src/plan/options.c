@@ -910,9 +910,10 @@ const struct option_entry option_table[] = {
          "sessions that block others; these statements may contain data. `kernel` asks the kernel "
          "of this machine instead of the database: how long the server's threads used a CPU, and "
          "how long they waited for a CPU, for the disk, for each other or for the client. `kernel` "
-         "works with any server on this machine, and needs root, or CAP_BPF and CAP_PERFMON. `try` "
-         "asks the database if it shows waits, otherwise the kernel if this machine allows it; "
-         "otherwise the run goes on without waits.",
+         "works with any server on this machine, and needs root, or CAP_BPF and CAP_PERFMON. With "
+         "`try`, append asks the database, provided that it shows waits; if not, the kernel, "
+         "provided "
+         "that this machine allows it; if neither is possible, the run does not measure waits.",
      .page = "why.md"},
     {RUN | CHECK, "io-trace", "[=full|requests|try]", "trace each I/O of the server, by layer",
      CHOICE(io_trace, io_trace_words), .store = store_io_trace, SHOWN("io_trace", "I/O trace"),
