@@ -178,7 +178,7 @@ TEST(operations_are_counted)
  * covers all hosts. */
 TEST(each_host_has_its_own_counts)
 {
-    struct recorder *recorder = recorder_create_for_hosts(3, 2, OPERATIONS, 3);
+    struct recorder *recorder = recorder_create_for_hosts(3, 8, OPERATIONS, 3);
     struct recorder_snapshot *snapshot = new_snapshot();
     struct intervals intervals;
     struct interval interval;

@@ -937,9 +937,10 @@ TEST(test_sessions)
                                  "for i = 1, 30 do t['k' .. i] = i end\n"
                                  "for k, v in pairs(t) do statement(k, 'select ' .. v) end\n"
                                  "local s = statement('tmp', 'drop table tmp_${session}')\n"
+                                 "statement('more', 'drop table more_${session}')\n"
                                  "on_session(function() s:run() end)\n" BODY,
                                  NULL);
-    assert_int_equal(script->statement_count, 31);
+    assert_int_equal(script->statement_count, 32);
     assert_string_equal(script->statements[0].name, "k1");
     assert_string_equal(script->statements[1].name, "k10");
     struct log log = {.rows = 0};
@@ -947,6 +948,8 @@ TEST(test_sessions)
     struct error error = {.kind = ERROR_NONE};
     struct script_state *made = begin(script, &log, &host, 3);
     assert_string_equal(script_state_statement(made, 30)->sql, "drop table tmp_3");
+    assert_string_equal(script_state_statement(made, 31)->sql, "drop table more_3");
+    assert_string_equal(script_state_statement(made, 1)->sql, "select 10");
     assert_int_equal(script_state_statement(made, 30)->slot, 31);
     assert_int_equal(script_connected(made, &error), SCRIPT_DONE);
     assert_string_equal(log.text, "run 30() ");
