@@ -47,8 +47,9 @@ enum exit_code ranks_begin(struct ranks **made, struct error *error);
  * until the program has ended, then ranks_close_run. */
 enum exit_code ranks_begin_runs(struct ranks **made, struct error *error);
 
-/* Begins a run. Rank 0 sends *order to the other ranks, where it replaces *order. *in becomes the descriptor for the program's standard input, -1 if this process
- * is alone, or -errno after a failure. Returns false if there are no more runs. */
+/* Begins a run. Rank 0 sends *order to the other ranks, where it replaces *order. *in becomes the
+ * descriptor for the program's standard input, -1 if this process is alone, or -errno after a
+ * failure. Returns false if there are no more runs. */
 bool ranks_open_run(struct ranks *ranks, struct buffer *order, int *in);
 
 /* Passes messages on between the program and the other ranks. Waits for at most limit_ns. */
