@@ -234,8 +234,8 @@ static void add_repeat(struct buffer *html, const struct certificate *certificat
                       "</code>\n"
                       "<p class=\"note\">Seed %" PRIu64
                       ": it decides the order of the faults and their "
-                      "moments. Where a fault strikes the server's work differs a little from run "
-                      "to run.</p></div>\n",
+                      "moments. What the server is doing at the moment of a fault differs a "
+                      "little from run to run.</p></div>\n",
                       certificate->plan->seed);
 }
 

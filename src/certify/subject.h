@@ -77,7 +77,8 @@ struct subject {
     /* only for the user's server */
     pid_t pid;          /* its process */
     uint64_t started;   /* processes_started of `pid`, when it was found */
-    pid_t starter;      /* the command that starts it; 0: it has ended */
+    pid_t starter;      /* process of the command that starts the server; 0: that command has
+                           ended */
     int starter_status; /* status of the starter that waitpid returned, valid after the starter has
                            ended */
     pid_t guard;        /* the process that continues a stopped server when `guarding` is closed */

@@ -286,12 +286,12 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
                             plan->script->name, plan->script->names_append ? rows : "");
     }
     if (needs_rows && plan->script != NULL && !plan->script->names_append) {
-        return usage_refuse(error,
-                            "--workload %.60s appends no rows (:append) and would run forever: "
-                            "replace %s (%" PRIu64 ") by --transactions N or --duration T",
-                            plan->script->name,
-                            plan->command == COMMAND_SWEEP ? "--records" : "RECORDS",
-                            plan->records);
+        return usage_refuse(
+            error,
+            "--workload %.60s never calls :append, so a number of rows would never end the "
+            "run: replace %s (%" PRIu64 ") by --transactions N or --duration T",
+            plan->script->name, plan->command == COMMAND_SWEEP ? "--records" : "RECORDS",
+            plan->records);
     }
     if (plan->late_ns > 0 && !plan_has_rate(plan)) {
         return usage_refuse(error, "--late needs --rate: without a rate no transaction is due");

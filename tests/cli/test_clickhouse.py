@@ -235,7 +235,7 @@ transaction("round", function() nap:run() count:run() end, {autocommit = true})
         self.assertRegex(count["cpu"]["events"], r"UserTime \d+ %")
 
     def test_without_the_log(self):
-        """Without the query log the time in queries keeps its name, and the report says what is missing."""
+        """Without the query log, the report shows the time in queries without details, and says what is missing."""
         ended, run = self.run_append(2, self.url + "?log_queries=0", "--duration", "3s", "--waits")
         self.check_waits(run)
         self.assertIn("the setting log_queries", run.json["waits"]["missing"])

@@ -244,7 +244,7 @@ class Compare(harness.Case):
         self.assertIn("lost>1 (B/A is not known)", ended.reason)
 
     def test_a_figure_that_was_0(self):
-        """5 to 0 has no ratio, but both numbers are known."""
+        """A change from 0 to 5 has no ratio, but both numbers are known."""
         a, b = self.made_up("a", 20000), self.made_up("b", 20000)
         for folder, dropped in ((a, 0), (b, 5)):
             self.rewrite(folder / "summary.csv", lambda table: table[1].__setitem__(

@@ -98,7 +98,7 @@ class Tpcb(Structure, harness.Postgresql):
         self.assertEqual(self.tables(), 0)
 
     def test_a_table_of_somebody_else_that_refers_to_a_part(self):
-        """Continuing or dropping would cascade into the user's table."""
+        """append refuses to empty or to drop its tables, because that would cascade into a table of the user."""
         words = self.script()
         self.prepare(*words, "--set", "count=2")
         self.sql("alter table members_1 add unique (m)",

@@ -117,7 +117,7 @@ class BadInput(harness.Case):
         path = self.folder / "own.lua"
         path.write_text("-- append\n" + BODY)
         ended = self.append(2, 100, "null:", "--workload", path, code=2)
-        self.assertIn("appends no rows (:append) and would run forever: replace RECORDS (100) by", ended.reason)
+        self.assertIn("never calls :append, so a number of rows would never end the run: replace RECORDS (100) by", ended.reason)
 
 
 if __name__ == "__main__":
