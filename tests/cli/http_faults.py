@@ -150,8 +150,13 @@ class Server:
                 self.bodies[request["body"]] = self.bodies.get(request["body"], 0) + 1
                 self.rows += request["body"].count(b"\n") if fault.is_stored else 0
         data = fault.instead if fault.instead is not None else self.right(request)
+        ends_with_answer = fault.then == "close" and not fault.cut and stream is client
+        if ends_with_answer:  # the client receives the end of the connection together with the answer
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
         for at in range(0, len(data), fault.cut or len(data) or 1):
             stream.sendall(data[at:at + (fault.cut or len(data))])
+        if ends_with_answer:
+            client.shutdown(socket.SHUT_WR)
         while fault.then == "flood":
             stream.sendall(b"x" * (1 << 20))
         if fault.then == "reset":

@@ -229,7 +229,9 @@ transaction("round", function() nap:run() count:run() end, {autocommit = true})
         _, run = self.run_append(2, self.url + "?log_queries=1", "--workload", script, "--duration", "8s", "--waits")
         self.check_waits(run)
         nap, count = self.shares(run, "statement.nap"), self.shares(run, "statement.count")
-        self.assertGreater(nap["other"]["share_percent"], 80)
+        naps = run.json["histograms"]["statement.nap"]
+        slept = 100 * 0.1e9 * naps["total"] / naps["sum_ns"]  # on a busy machine the rest is waiting for a CPU
+        self.assertGreater(nap["other"]["share_percent"], slept - 10)
         self.assertIn("in no counter", nap["other"]["events"])
         self.assertGreater(count["cpu"]["share_percent"], 3 * nap.get("cpu", {"share_percent": 0})["share_percent"])
         self.assertRegex(count["cpu"]["events"], r"UserTime \d+ %")
