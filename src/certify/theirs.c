@@ -22,7 +22,8 @@
 /* Returns whether the server's process runs: not another process that got its pid later. */
 static bool is_running(const struct subject *subject)
 {
-    return subject->pid > 1 && processes_started(subject->pid) == subject->started;
+    return subject->pid > 1 && subject->started != 0 &&
+           processes_started(subject->pid) == subject->started;
 }
 
 /* Finds the server's process by its port or socket. */
@@ -108,7 +109,7 @@ static enum status expect(struct subject *subject, struct error *error)
 
 static enum status kill_all(struct subject *subject, struct error *error)
 {
-    const bool has_ended = processes_kill(subject->pid, END_NS);
+    const bool has_ended = !is_running(subject) || processes_kill(subject->pid, END_NS);
     reap(subject);
     if (!has_ended) {
         error_set(error, ERROR_SERVER, 0, NULL, "processes of the server do not end after SIGKILL");
