@@ -8,17 +8,24 @@ static void put_off_rest(struct append *append)
     append->rows = append->handed;
 }
 
-void append_lose(const struct adapter *adapter, struct adapter_conn *conn, struct append *append)
+void append_give_up(struct append *append)
 {
     append->accepted = MIN(append->accepted, append->handed);
     append->in_doubt = append->handed - append->accepted;
+    put_off_rest(append);
+}
+
+/* Splits the rows of a lost append into rows in doubt and rows that were not sent. */
+static void lose(const struct adapter *adapter, struct adapter_conn *conn, struct append *append)
+{
+    append_give_up(append);
     if (adapter->append_lost != NULL && append->handed > 0) {
         struct append_loss loss = {0};
         adapter->append_lost(conn, &loss);
         append->in_doubt = MIN(loss.in_doubt, append->in_doubt);
         append->handed = MIN(append->accepted + loss.refused + append->in_doubt, append->handed);
+        put_off_rest(append);
     }
-    put_off_rest(append);
 }
 
 /* Makes the next rows and hands them to the adapter. */
@@ -29,6 +36,7 @@ static enum status hand_over(const struct adapter *adapter, struct adapter_conn 
     const size_t count = (size_t)MIN(append->rows - append->handed, source->most_rows);
     const struct batch *made = source->make(source->context, append->handed, count, error);
     if (made == NULL) {
+        append_give_up(append);
         return STATUS_FATAL;
     }
     struct batch batch = *made;
@@ -55,7 +63,7 @@ enum status append_send(const struct adapter *adapter, struct adapter_conn *conn
         status = adapter->append_close(conn, &append->accepted, error);
     }
     if (status == STATUS_LOST) {
-        append_lose(adapter, conn, append);
+        lose(adapter, conn, append);
     } else if (status == STATUS_REJECTED && append->accepted > 0) {
         /* the server keeps or refuses each part of the append independently */
         put_off_rest(append);

@@ -35,12 +35,13 @@ struct append {
 
 /* Sends the rows once. When the connection is lost, append->rows shrinks to the rows that were
  * sent; when the server keeps some rows and refuses others, to the rows that were handed over. The
- * remaining rows belong to a later append. FATAL if a row could not be made: the append is then
- * still open at the server, so the connection is unusable. */
+ * remaining rows belong to a later append. FATAL if a row could not be made: the append, which is
+ * still open at the server, was given up. */
 enum status append_send(const struct adapter *adapter, struct adapter_conn *conn,
                         struct append *append, struct error *error);
 
-/* Splits the rows of a lost append into rows in doubt and rows that were not sent. */
-void append_lose(const struct adapter *adapter, struct adapter_conn *conn, struct append *append);
+/* Gives up an open append, whose connection must then be closed. All rows that were handed over are
+ * in doubt: a server without transactions may have stored them already. */
+void append_give_up(struct append *append);
 
 #endif

@@ -138,25 +138,15 @@ static void count_transaction(const struct transactions *runner, enum operation_
     count(runner, runner->script->transactions[runner->number].operation, what, 1);
 }
 
-/* Stops the calling thread forever if the main thread has abandoned it. */
-static void stop_if_abandoned(const struct transactions *runner)
-{
-    while (atomic_load(&runner->where) == ABANDONED) {
-        pause();
-    }
-}
-
 /* Marks that the session's thread has left the script's code. Between mark_in_script and
- * mark_outside the thread touches nothing but the script. Does not return if the thread was
- * abandoned, which happens only after STOP. */
+ * mark_outside the thread touches nothing but the script. Does not return if the main thread has
+ * abandoned the thread, which happens only after STOP. */
 static void mark_outside(struct transactions *runner)
 {
     int where = IN_SCRIPT;
-    stop_if_abandoned(runner);
-    if (!gate_is_stopped(&runner->session->load->gate)) {
-        atomic_store_explicit(&runner->where, OUTSIDE, memory_order_relaxed);
-    } else if (!atomic_compare_exchange_strong(&runner->where, &where, OUTSIDE)) {
-        stop_if_abandoned(runner);
+    atomic_compare_exchange_strong(&runner->where, &where, OUTSIDE);
+    while (where == ABANDONED) {
+        pause();
     }
 }
 
@@ -822,6 +812,13 @@ static enum status begin(struct transactions *runner)
     return note_failure(runner, CAUSE_STATEMENT, "BEGIN", status);
 }
 
+/* Returns whether a mistake in the script made the latest call fail. */
+static bool is_mistaken(const struct transactions *runner)
+{
+    return runner->has_failed && runner->status == STATUS_FATAL &&
+           runner->error.kind == ERROR_USAGE;
+}
+
 /* Classifies a failed try by its status and error. */
 static enum try_end classify_failure(const struct transactions *runner)
 {
@@ -835,7 +832,7 @@ static enum try_end classify_failure(const struct transactions *runner)
     if (runner->status == STATUS_LOST) {
         return TRY_LOST;
     }
-    if (runner->status == STATUS_FATAL && runner->error.kind == ERROR_USAGE) {
+    if (is_mistaken(runner)) {
         return TRY_WRONG;
     }
     return runner->status == STATUS_REJECTED && can_pass ? TRY_PASSING : TRY_REFUSED;
@@ -898,6 +895,7 @@ static enum try_end try_once(struct transactions *runner)
     case SCRIPT_FAILED:
         return undo(runner, classify_failure(runner));
     case SCRIPT_STOPPED:
+        runner->has_failed = false; /* the end of the run cut the call short */
         return undo(runner, TRY_CUT);
     case SCRIPT_WRONG:
         break;
@@ -1092,7 +1090,8 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         is_again = wait_for_retry(runner, &end);
         count_claims(runner, is_again);
     } while (is_again);
-    if (end == TRY_WRONG) {
+    const bool is_wrong = end == TRY_WRONG || is_mistaken(runner);
+    if (is_wrong) {
         stop_for(runner, &runner->error); /* called before count_outcome, because the mistake must
                                              not fail a level of a search */
     }
@@ -1111,7 +1110,7 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         session_note_progress(session, end_ns);
     }
     session->sum.batches++;
-    if (end == TRY_WRONG) {
+    if (is_wrong) {
         return STATUS_FATAL;
     }
     if (runner->has_failed && end != TRY_CUT) {
@@ -1135,7 +1134,7 @@ int64_t transactions_leave(struct session *session)
               runner->state == NULL ? runner->script->name : script_place_of(runner->state));
     if (runner->append != NULL) {
         /* the rows of the append were in flight, and the connection is about to be closed */
-        append_lose(session->load->plan->adapter, session->conn, runner->append);
+        append_give_up(runner->append);
         account_rows(runner, runner->append_dataset, runner->append, STATUS_LOST, mono_now_ns());
     }
     if (runner->part == PART_AUTOCOMMIT || runner->part == PART_TRANSACTION) {

@@ -16,7 +16,7 @@
 
 enum {
     FAILURES = 4,
-    TABLES = 2,
+    TABLES = 3,
 };
 
 /* The answer to call number `call` (from 1) of the connection. All other calls succeed. */
@@ -176,7 +176,9 @@ static enum status do_append_close(struct adapter_conn *conn, uint64_t *accepted
 /* The tables, statements and transactions of each script. */
 static const char common[] =
     "local a = dataset('a', 100, {{'id', 'int64', row(), key = true}})\n"
-    "local b = dataset('b', 10, {{'id', 'int64', row(), key = true}})\n"
+    "local b = dataset('b', 10, {{'id', 'int64', row(), key = true}}) "
+    "local c = dataset('c', 0, {{'id', 'int64', derive(row(), function(i) return i < 141 and i or "
+    "nope.x end)}})\n"
     "local read = statement('read', 'select 1')\n"
     "local none = statement('none', 'select 0')\n"
     "local add = statement('add', 'insert 3', {}, {adds_to = a})\n"
@@ -334,7 +336,7 @@ static void write_rest(struct buffer *text, struct transaction_log *log,
             0) {
             buffer_add_format(text,
                               " | %c +%" PRIu64 " -%" PRIu64 " in doubt +%" PRIu64 " -%" PRIu64,
-                              "ab"[i], tables[i].added, tables[i].taken, tables[i].added_in_doubt,
+                              "abc"[i], tables[i].added, tables[i].taken, tables[i].added_in_doubt,
                               tables[i].taken_in_doubt);
         }
     }
@@ -368,11 +370,12 @@ static void run_case(const struct transactions_case *now, struct buffer *text)
                               .is_unprepared = !with->prepares,
                               .has_group_rates = with->has_group_rates,
                               .drop_policy = with->reconnects ? DROP_RECONNECT : DROP_CONTINUE};
-    struct setup_table tables[TABLES + 1] = {{.count.sql = "count"}, {.count.sql = "count"}};
+    struct setup_table tables[TABLES + 1] = {{.count.sql = "count"}};
     for (size_t i = 0; i < TABLES; i++) {
         tables[i].table = *script_load_table(script, i);
+        tables[i].count.sql = "count";
     }
-    uint64_t before[TABLES] = {with->before, with->before};
+    uint64_t before[TABLES] = {with->before, with->before, with->before};
     struct setup_host host = {.is_known = true, .rows_before = before};
     const struct setup setup = {.table_count = TABLES,
                                 .tables = tables,
@@ -1200,6 +1203,15 @@ static const struct transactions_case cases[] = {
      "tries 1, | rows_acknowledged 2, rows_rejected 2, row_bytes 16, appends 1, appends_failed 1, "
      "exhausted 1, | times: | log: 0 t failed 1 timed, | append a x1 1: refused close; | a +2 -0 "
      "in doubt +0 -0"},
+    {"an append whose rows fail after the first of them were handed over",
+     "A(function() c:append(200) end)",
+     1,
+     {0},
+     {{0}},
+     "open; rows 1+128; | 3, turn 1, batches 1, tries kept, stopped by the script | t: begun 1, "
+     "in_doubt 1, tries 1, | rows_in_doubt 128, appends 1, appends_failed 1, | times: | log: 0 t "
+     "in_doubt 1 timed, | script - x1 3: t.lua:2: attempt to index a nil value (global 'nope'); | "
+     "c +0 -0 in doubt +128 -0"},
     {"a rollback after an append",
      "A(function() a:append(4) rollback('enough') end)",
      1,
