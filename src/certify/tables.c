@@ -45,9 +45,7 @@ static enum status clear(const struct plan *plan, struct adapter_conn *conn,
                   name);
         status = STATUS_FATAL;
     } else if (status == STATUS_OK) {
-        char remedy[ROW_NAME_BYTES];
-        snprintf(remedy, sizeof remedy, "--recreate=%s drops it anyway", name);
-        status = table_mark_refuse(&mark, &table, name, -1, remedy, error);
+        status = table_mark_refuse_drop(&mark, &table, name, -1, "--recreate", error);
     }
     table_fini(&table);
     return status;

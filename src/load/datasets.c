@@ -730,9 +730,8 @@ static enum status check_drop(const struct datasets_place *place, const struct t
     if (table_mark_allows_drop(&work->mark, place->plan, name)) {
         return STATUS_OK;
     }
-    char remedy[REMEDY_BYTES];
-    snprintf(remedy, sizeof remedy, "--recreate=%.60s drops it anyway", name);
-    return table_mark_refuse(&work->mark, table, name, count_there(place, name), remedy, error);
+    return table_mark_refuse_drop(&work->mark, table, name, count_there(place, name), "--recreate",
+                                  error);
 }
 
 static enum status examine_table(const struct datasets_place *place, struct table_load *work,
@@ -1092,9 +1091,8 @@ static enum status find_doomed(const struct datasets_place *place, struct doomed
             const int64_t rows = count_there(place, dataset->name);
             doomed[(*count)++] = (struct doomed){dataset->name, rows};
             if (!table_mark_allows_drop(&mark, plan, dataset->name)) {
-                char remedy[REMEDY_BYTES];
-                snprintf(remedy, sizeof remedy, "--drop=%.60s drops it anyway", dataset->name);
-                status = table_mark_refuse(&mark, &table, dataset->name, rows, remedy, error);
+                status =
+                    table_mark_refuse_drop(&mark, &table, dataset->name, rows, "--drop", error);
             }
         }
         table_fini(&table);

@@ -92,13 +92,11 @@ static enum status check_drop(struct adapter_conn *conn, const struct plan *plan
     struct error uncounted = {.kind = ERROR_NONE};
     const bool is_counted = ask_count_table(plan->adapter, conn, connection, plan->table_name,
                                             &rows, &uncounted) == STATUS_OK;
-    char remedy[ROW_NAME_BYTES];
-    snprintf(remedy, sizeof remedy, "--recreate=%.80s drops it anyway", plan->table_name);
     if (is_counted && rows == 0 && (table->is_missing || connection->facts.has_no_columns)) {
         return STATUS_OK; /* in this database a table without rows does not exist */
     }
-    return table_mark_refuse(&mark, table, plan->table_name, is_counted ? (int64_t)rows : -1,
-                             remedy, error);
+    return table_mark_refuse_drop(&mark, table, plan->table_name, is_counted ? (int64_t)rows : -1,
+                                  "--recreate", error);
 }
 
 /* Describes the table in *table. If it is missing and there is DDL for it, creates it and sets

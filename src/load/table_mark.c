@@ -196,23 +196,17 @@ static void write_words(struct buffer *sql, const char *words, const struct tabl
         case '1': { /* the table's name as a literal */
             struct buffer name = {0};
             buffer_add_identifier(&name, place->table_name, quote);
-            buffer_add_text(sql, "'");
-            for (const char *at = buffer_text(&name); *at != '\0'; at++) {
-                buffer_add_text(sql, *at == '\'' ? "'" : "");
-                buffer_add(sql, at, 1);
-            }
-            buffer_add_text(sql, "'");
+            buffer_add_identifier(sql, buffer_text(&name), '\'');
             buffer_fini(&name);
             break;
         }
-        case '6': /* the text has no backslash: see table_mark_write */
-            buffer_add_text(sql, "'");
-            for (const char *at = old->other; *at != '\0'; at++) {
-                buffer_add_text(sql, *at == '\'' ? "'" : "");
-                buffer_add(sql, at, 1);
-            }
-            buffer_add_format(sql, "%s'", text);
+        case '6': { /* the text has no backslash: see table_mark_write */
+            struct buffer comment = {0};
+            buffer_add_format(&comment, "%s%s", old->other, text);
+            buffer_add_identifier(sql, buffer_text(&comment), '\'');
+            buffer_fini(&comment);
             break;
+        }
         case '7':
             buffer_add_identifier(sql, column, quote);
             break;
@@ -330,4 +324,13 @@ enum status table_mark_refuse(const struct table_mark *mark, const struct table 
                     "it is: %s",
               name, count, columns, shown < table->column_count ? ", ..." : "", mark->why, remedy);
     return STATUS_FATAL;
+}
+
+enum status table_mark_refuse_drop(const struct table_mark *mark, const struct table *table,
+                                   const char *name, int64_t rows, const char *option,
+                                   struct error *error)
+{
+    char remedy[ROW_NAME_BYTES];
+    snprintf(remedy, sizeof remedy, "%s=%.60s drops it anyway", option, name);
+    return table_mark_refuse(mark, table, name, rows, remedy, error);
 }
