@@ -110,9 +110,9 @@ struct outcome_texts {
 
 /* The contents for a run that has no run.json and summary.csv, because it has not ended. */
 static const struct outcome_texts unfinished = {
-    "{\"format\": 2}", "verdict,verdict_reason\nUNFINISHED,\"the run has not ended, or was ended "
-                       "before it could write "
-                       "its result: only its per-second figures are known\"\n"};
+    "{}", "verdict,verdict_reason\nUNFINISHED,\"the run has not ended, or was ended "
+          "before it could write "
+          "its result: only its per-second figures are known\"\n"};
 
 /* Takes the contents of run.json and summary.csv from texts. */
 static enum status take_outcome(struct saved_run *run, const struct outcome_texts *texts,
@@ -289,10 +289,14 @@ static enum status read_sweep_json(struct saved_sweep *sweep, struct error *erro
     if (sweep->json == NULL) {
         return refuse(sweep, json_error.text, error);
     }
-    return is_of_format(sweep->json, SAVED_SWEEP_FORMAT)
-               ? STATUS_OK
-               : refuse(sweep, "it does not have format 1, the only format that this version reads",
-                        error);
+    if (!is_of_format(sweep->json, SAVED_SWEEP_FORMAT)) {
+        char why[80];
+        snprintf(why, sizeof why,
+                 "it does not have format %d, the only format that this version reads",
+                 SAVED_SWEEP_FORMAT);
+        return refuse(sweep, why, error);
+    }
+    return STATUS_OK;
 }
 
 /* Reads a list of different whole numbers, each at least `least`. */

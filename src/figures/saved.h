@@ -60,10 +60,15 @@
 #include "figures/figures.h"
 #include "figures/statistics.h"
 
+/* The formats of run.json and sweep.json; no other format is understood. A format is raised when a
+ * member changes its meaning or is removed, and not for new members. */
 enum {
-    SAVED_RUN_FORMAT = 2, /* format of run.json; no other format is understood */
-    SAVED_RUN_PATH_BYTES = 1024,
+    SAVED_RUN_FORMAT = 2,
     SAVED_SWEEP_FORMAT = 1,
+};
+
+enum {
+    SAVED_RUN_PATH_BYTES = 1024,
     SAVED_SWEEP_LIST_MAX = 100, /* most sessions, records, variants or repeats */
     SAVED_SWEEP_VARIANT_BYTES = 64,
     SAVED_SWEEP_NAME_BYTES = SAVED_SWEEP_VARIANT_BYTES + 32,

@@ -13,16 +13,15 @@
 #include <unistd.h>
 
 #include "base/mono.h"
+#include "figures/saved.h"
 #include "plan/options.h"
 #include "report/figures.h"
 #include "report/tables.h"
 #include "report/tree.h"
 
-/* The formats of run.json and of `append check --json`. A format is raised when a member changes
- * its meaning or is removed, and not for new members. */
+/* The format of `append check --json`. */
 enum {
-    RUN_FORMAT = 2,
-    CHECK_FORMAT = 1,
+    CHECK_FORMAT = 1
 };
 
 static const char *const status_names[] = {[STATUS_OK] = "ok",
@@ -719,7 +718,7 @@ bool report_write_json(FILE *stream, const struct plan *plan, const struct table
     if (search != NULL) {
         add_search(root, &set.operations, search);
     }
-    add_program(root, RUN_FORMAT);
+    add_program(root, SAVED_RUN_FORMAT);
     tree_figures(root, "figures", &set);
     tree_figures(root, "outcome", &set);
     add_expectations(root, result->expectations);
@@ -760,7 +759,7 @@ bool report_write_json_failure(FILE *stream, enum exit_code code, const struct e
     bool has_failed = false;
     json_t *json = json_object();
     const struct tree root = {json, &has_failed};
-    add_program(root, RUN_FORMAT);
+    add_program(root, SAVED_RUN_FORMAT);
     struct tree outcome = tree_object(root, "outcome");
     tree_text(outcome, "stop_reason", "not_begun");
     tree_text(outcome, "verdict", NULL);
