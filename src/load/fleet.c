@@ -59,7 +59,8 @@ static void sum_up(struct fleet *fleet)
      * something */
     result->sessions.connected = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED);
     result->sessions_cut = fleet->cut;
-    result->stop_reason = gate_reason(&load->gate);
+    const enum stop_reason reason = gate_reason(&load->gate);
+    result->stop_reason = reason == STOP_NOT_YET ? STOP_COMPLETED : reason;
     result->least_sessions = is_run ? plan->min_sessions : 0;
     int64_t end_ns = gate->stop_ns > 0 ? gate->stop_ns : work_ns;
     if (result->stop_reason == STOP_DURATION) {
@@ -71,9 +72,7 @@ static void sum_up(struct fleet *fleet)
         struct row_ledger *rows = &sum->rows;
         /* without a quota, or when --duration ended the run, only the rows that the session began
          * to send count as planned */
-        const bool is_timed = session->quota == UINT64_MAX ||
-                              result->stop_reason == STOP_DURATION ||
-                              result->stop_reason == STOP_CONTROL;
+        const bool is_timed = session->quota == UINT64_MAX || stop_is_planned(result->stop_reason);
         rows->planned = is_timed ? sum->begun : session->quota;
         rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);
         ledger_add(&result->rows, rows, sizeof *rows);

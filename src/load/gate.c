@@ -8,7 +8,7 @@
 
 void gate_init(struct gate *gate, bool is_held)
 {
-    *gate = (struct gate){.reason = STOP_COMPLETED, .is_held = is_held};
+    *gate = (struct gate){.reason = STOP_NOT_YET, .is_held = is_held};
     pthread_mutex_init(&gate->lock, NULL);
     thread_cond_init(&gate->opened);
     thread_cond_init(&gate->freed);
@@ -113,12 +113,6 @@ enum stop_reason gate_reason(struct gate *gate)
     const enum stop_reason reason = gate->reason;
     pthread_mutex_unlock(&gate->lock);
     return reason;
-}
-
-bool gate_ended_in_time(struct gate *gate)
-{
-    const enum stop_reason reason = gate_reason(gate);
-    return gate_is_stopped(gate) && (reason == STOP_DURATION || reason == STOP_CONTROL);
 }
 
 bool gate_take_slot(struct gate *gate, unsigned most)

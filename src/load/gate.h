@@ -78,10 +78,8 @@ void gate_release(struct gate *gate);
 /* Any thread: sets the state to STOP. A later reason does not replace the first. */
 void gate_stop(struct gate *gate, enum stop_reason reason);
 bool gate_is_stopped(struct gate *gate);
+/* Returns why the run was stopped; STOP_NOT_YET before that. */
 enum stop_reason gate_reason(struct gate *gate);
-
-/* Returns whether the run was stopped as planned: its time was over, or the user asked for it. */
-bool gate_ended_in_time(struct gate *gate);
 
 /* The functions below are for sessions. gate_take_slot waits until fewer than `most` sessions
  * are connecting, and takes a slot. A session calls it to reconnect after GO. If the state is STOP,

@@ -2,6 +2,8 @@
 
 #include <sys/param.h>
 
+#include "base/random.h"
+
 /* Longest time for which a call is retried at a busy database, and the longest pause between two
  * tries. */
 #define BUSY_LIMIT_NS (60 * MONO_NS_PER_S)
@@ -120,4 +122,12 @@ int64_t busy_retry_pause_ns(struct busy_retry *retry)
     const int64_t pause_ns = retry->pause_ns;
     retry->pause_ns = MIN(2 * pause_ns, BUSY_PAUSE_MAX_NS);
     return pause_ns;
+}
+
+int64_t reconnect_pause_ns(uint64_t seed, unsigned session, unsigned tries, uint64_t nonce)
+{
+    /* one more doubling would exceed RECONNECT_MOST_NS */
+    const int64_t most_ns = tries < 7 ? RECONNECT_FIRST_NS << tries : RECONNECT_MOST_NS;
+    const uint64_t mixed = random_mix(random_mix(seed + session) + nonce);
+    return (int64_t)(mixed % ((uint64_t)most_ns + 1));
 }

@@ -39,6 +39,16 @@ bool busy_retry_may_go_on(const struct busy_retry *retry, enum status status,
 /* Returns the pause before the next try. Every call doubles the pause for the following call. */
 int64_t busy_retry_pause_ns(struct busy_retry *retry);
 
+#define RECONNECT_FIRST_NS (50 * MONO_NS_PER_MS)
+#define RECONNECT_MOST_NS (5 * MONO_NS_PER_S)
+
+/* Returns the back-off of session number `session` before try number `tries` (from 0) since its
+ * last answered batch: a random time of up to RECONNECT_FIRST_NS, doubled with every try up to
+ * RECONNECT_MOST_NS. This "full jitter" spreads sessions that lost their connections at the same
+ * moment (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). `nonce`
+ * differs for each back-off of the session. */
+int64_t reconnect_pause_ns(uint64_t seed, unsigned session, unsigned tries, uint64_t nonce);
+
 struct line {
     const struct adapter *adapter; /* adapter of the connection; borrowed */
     int64_t limit_ns;              /* longest time of a call; 0: unlimited */

@@ -466,23 +466,12 @@ static enum status take_turn(struct session *session, unsigned changes)
 /*
  * Connections that are opened during the run: after a loss, and for --churn.
  *
- * Before each try after a loss the session sleeps for a random time of up to RECONNECT_FIRST_NS,
- * doubled with every try up to RECONNECT_MOST_NS. This "full jitter" spreads sessions that lost
- * their connections at the same moment (M. Brooker, "Exponential Backoff And Jitter", AWS
- * Architecture Blog, 2015). Tries count from the last batch whose answer was not
- * "read-only", so a server that accepts connections and then drops them does not keep the session
- * forever. With several hosts each try uses the next host, which may accept the session where the
- * previous host did not. The sessions that connect at the same time are limited by
- * --connect-concurrency. Every wait ends at STOP.
+ * Before each try after a loss the session sleeps for reconnect_pause_ns. Tries count from the last
+ * batch whose answer was not "read-only", so a server that accepts connections and then drops them
+ * does not keep the session forever. With several hosts each try uses the next host, which may
+ * accept the session where the previous host did not. The sessions that connect at the same time
+ * are limited by --connect-concurrency. Every wait ends at STOP.
  */
-
-int64_t reconnect_pause_ns(uint64_t seed, unsigned session, unsigned tries, uint64_t nonce)
-{
-    /* one more doubling would exceed RECONNECT_MOST_NS */
-    const int64_t most_ns = tries < 7 ? RECONNECT_FIRST_NS << tries : RECONNECT_MOST_NS;
-    const uint64_t mixed = random_mix(random_mix(seed + session) + nonce);
-    return (int64_t)(mixed % ((uint64_t)most_ns + 1));
-}
 
 static void give_slot_back(struct session *session)
 {
@@ -686,7 +675,8 @@ static enum session_outcome take_turns(struct session *session)
         const unsigned changes = await_epoch(session);
         if (!gate_wait_turn(&load->gate)) {
             /* a session whose call had to be cut had not finished when the run ended */
-            const bool is_done = gate_ended_in_time(&load->gate) && !atomic_load(&session->was_cut);
+            const bool is_done =
+                stop_is_planned(gate_reason(&load->gate)) && !atomic_load(&session->was_cut);
             return is_done ? SESSION_FINISHED : SESSION_STOPPED;
         }
         if (atomic_load_explicit(&session->is_leaving, memory_order_acquire)) {
@@ -794,7 +784,8 @@ static enum session_outcome stay_idle(struct session *session)
     struct error error = {.kind = ERROR_NONE};
     gate_wait_go(&load->gate);
     gate_finish_work(&load->gate, true);
-    if (gate_is_stopped(&load->gate) && !gate_ended_in_time(&load->gate)) {
+    const enum stop_reason reason = gate_reason(&load->gate);
+    if (reason != STOP_NOT_YET && !stop_is_planned(reason)) {
         return SESSION_STOPPED;
     }
     session_begin_call(session, RECORDER_NO_CALL);

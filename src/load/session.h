@@ -149,7 +149,7 @@ struct session {
     struct arrivals arrivals; /* moments at which the work is due, with --arrivals poisson */
     /* state of the script: see transactions.c; owned; NULL without a script, or before the session
      * begins */
-    struct transactions *transactions;
+    struct transactions *_Atomic transactions;
     uint64_t last_count; /* number of rows in the latest count of rows; 0 before the first count */
     uint64_t worst_lag;  /* most rows that were missing in a count */
     int64_t resumed_ns;  /* moment at which the latest wait for a stage ended, with --stage; 0: the
@@ -332,12 +332,5 @@ void session_follow_epochs(struct session *session);
  * a lower bound. Only with a rate. */
 uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t end_ns,
                               int64_t waited_until_ns);
-
-#define RECONNECT_FIRST_NS (INT64_C(50) * 1000000)
-#define RECONNECT_MOST_NS (INT64_C(5) * 1000000000)
-
-/* Returns the back-off of session number `session` before try number `tries` (from 0) since its
- * last answered batch; `nonce` differs for each back-off of the session. */
-int64_t reconnect_pause_ns(uint64_t seed, unsigned session, unsigned tries, uint64_t nonce);
 
 #endif

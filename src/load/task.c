@@ -8,7 +8,6 @@
 #include "base/mono.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "load/session.h"
 
 #define RANK_GRACE_NS (300 * MONO_NS_PER_MS) /* mpirun kills the remaining ranks after a second */
 #define NOTICE_NS (2 * MONO_NS_PER_S)        /* a task that takes longer prints a notice */

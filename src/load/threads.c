@@ -154,7 +154,7 @@ void fleet_exchange(struct fleet *fleet, bool is_work_done)
     struct ranks_state *state = &fleet->state;
     const int64_t now_ns = mono_now_ns();
     const enum stop_reason reason = gate_reason(gate);
-    const bool is_stopped = gate_is_stopped(gate) && reason != STOP_DURATION;
+    const bool is_stopped = reason != STOP_NOT_YET && reason != STOP_DURATION;
     const struct ranks_state before = *state;
     state->is_up = fleet->is_up;
     state->is_done = is_work_done;

@@ -53,19 +53,14 @@ static enum status read_numbers(struct task *task, struct adapter_conn *conn, st
 static enum status read_table(const struct plan *plan, struct scan *scan, unsigned host,
                               bool is_of_host, const char *notice, struct error *error)
 {
-    struct task task = {
-        .plan = plan,
-        .open = TASK_AGAIN,
-        .host = host,
-        .is_of_host = is_of_host,
-        .work = read_numbers,
-        .setup = scan->setup,
-        .context = scan,
-        .what = "the rows",
-        .notice = notice,
-        .limit_ns = plan->timeout_ns,
-    };
-    return task_run(&task, error);
+    const struct task task = {.work = read_numbers,
+                              .host = host,
+                              .is_of_host = is_of_host,
+                              .context = scan,
+                              .what = "the rows",
+                              .notice = notice};
+    const bool is_hasty = scan->result != NULL && scan->result->sessions_cut > 0;
+    return task_run_again(task, scan->setup, plan, is_hasty, error);
 }
 
 enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan,

@@ -21,6 +21,11 @@ const char *const stop_reason_names[] = {[STOP_COMPLETED] = "completed",
                                          [STOP_CONTROL] = "control",
                                          [STOP_NOT_YET] = NULL};
 
+bool stop_is_planned(enum stop_reason reason)
+{
+    return reason == STOP_DURATION || reason == STOP_CONTROL;
+}
+
 const char *const verdict_names[] = {[VERDICT_VALID] = "VALID",
                                      [VERDICT_DEGRADED] = "DEGRADED",
                                      [VERDICT_INVALID] = "INVALID",

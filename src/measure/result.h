@@ -99,6 +99,10 @@ enum stop_reason {
     STOP_NOT_YET,     /* the sessions are still at work: the result shows one moment of the run */
 };
 
+/* Returns whether the run was stopped as planned: its time was over, or the user asked for it. Work
+ * that was not begun by then is not missing. */
+bool stop_is_planned(enum stop_reason reason);
+
 enum verdict {
     VERDICT_VALID,
     VERDICT_DEGRADED, /* sessions or rows are missing, or something else went wrong */

@@ -602,8 +602,7 @@ static void judge_missing(struct judge *judge)
     if (r->not_sent == 0 && result->batches.not_sent > 0) {
         snprintf(unsent, sizeof unsent, ", %s not sent",
                  COUNTED(result->batches.not_sent, "batch", "batches"));
-    } else if (r->not_sent > 0 ||
-               (result->stop_reason != STOP_DURATION && result->stop_reason != STOP_CONTROL)) {
+    } else if (r->not_sent > 0 || !stop_is_planned(result->stop_reason)) {
         snprintf(unsent, sizeof unsent, ", %s not sent", UNITS_COUNT(r->not_sent));
     }
     EXIT_IF(judge, true, EXIT_CODE_SHORT, WHY(judge->why, 150),
