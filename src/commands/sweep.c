@@ -352,92 +352,150 @@ static bool name_recreated(const struct sweep *sweep, struct buffer *text)
     return !buffer_failed(text) && text->length > bare;
 }
 
-static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *error)
+/* Removes what an interrupted run has left in the run's folder. */
+static enum exit_code remove_incomplete(const struct sweep *sweep,
+                                        const struct saved_sweep_run *run, struct error *error)
 {
-    struct buffer recreate = {0};
-    struct saved_sweep_run *run = &sweep->results.runs[index];
-    const bool is_recreate =
-        sweep->table == TABLE_RECREATED || (sweep->table == TABLE_MADE && sweep->has_begun);
     char path[PATH_BYTES];
     struct stat about;
-    /* remove the folder of an interrupted run */
     sweep_path(sweep, run, "", path);
-    if (lstat(path, &about) == 0) {
-        if (!sweep->given.is_quiet) {
-            notice_print("%s: incomplete, removing its folder and running it again", run->name);
-        }
-        const int number = file_remove_folder(path);
-        if (number != 0) {
-            sweep_refuse_path(error, number, "remove", path);
-            return EXIT_CODE_CLIENT_LIMIT;
-        }
+    if (lstat(path, &about) != 0) {
+        return EXIT_CODE_OK;
     }
-    if (!sweep->has_begun) {
-        sweep->has_begun = sweep->has_made = true;
-        const enum exit_code code = sweep_write_files(sweep, true, error);
-        if (code != EXIT_CODE_OK) {
-            return code;
-        }
+    if (!sweep->given.is_quiet) {
+        notice_print("%s: incomplete, removing its folder and running it again", run->name);
     }
-    char sessions[24], records[24], embedded[80], out[PATH_BYTES + 8],
-        set[SAVED_SWEEP_VARIANT_BYTES + 8];
-    snprintf(sessions, sizeof sessions, "%" PRIu64, run->sessions);
-    snprintf(records, sizeof records, "%" PRIu64, run->records);
-    snprintf(out, sizeof out, "--out=%s/%s", sweep->results.folder, run->name);
-    snprintf(set, sizeof set, "--set=%s", sweep_variant(&sweep->results, run));
-    const char *argv[PLAN_GIVEN_MAX + OWN_WORDS] = {"append", "--quiet", out};
-    size_t count = 3, word = 0;
+    const int number = file_remove_folder(path);
+    if (number != 0) {
+        sweep_refuse_path(error, number, "remove", path);
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    return EXIT_CODE_OK;
+}
+
+/* The command line of a run. Its words point to the other members, and to the sweep. */
+struct run_arguments {
+    const char *argv[PLAN_GIVEN_MAX + OWN_WORDS];
+    char sessions[24], records[24], embedded[80], out[PATH_BYTES + 8];
+    char set[SAVED_SWEEP_VARIANT_BYTES + 8];
+    struct buffer recreate;
+};
+
+/* Fills the zeroed *to. `is_recreate`: the run drops its tables first. */
+static void write_arguments(struct run_arguments *to, const struct sweep *sweep,
+                            const struct saved_sweep_run *run, bool is_recreate)
+{
+    size_t count = 0, word = 0;
+    snprintf(to->sessions, sizeof to->sessions, "%" PRIu64, run->sessions);
+    snprintf(to->records, sizeof to->records, "%" PRIu64, run->records);
+    snprintf(to->out, sizeof to->out, "--out=%s/%s", sweep->results.folder, run->name);
+    snprintf(to->set, sizeof to->set, "--set=%s", sweep_variant(&sweep->results, run));
+    to->argv[count++] = "append";
+    to->argv[count++] = "--quiet";
+    to->argv[count++] = to->out;
     for (size_t i = 0; i < sweep->given.given_count; i++) {
         const enum option_scope scope = sweep->given.given[i].entry->scope;
         const json_t *text = scope == OPTION_OF_CALL ? NULL : json_array_get(sweep->words, word++);
         if (text != NULL && scope != OPTION_OF_SWEEP) {
-            argv[count++] = json_string_value(text);
+            to->argv[count++] = json_string_value(text);
         }
     }
     if (is_recreate) {
-        argv[count++] = name_recreated(sweep, &recreate) ? buffer_text(&recreate) : "--recreate";
+        to->argv[count++] =
+            name_recreated(sweep, &to->recreate) ? buffer_text(&to->recreate) : "--recreate";
     }
     if (sweep->given.sweep.varied.count > 0) {
-        argv[count++] = set;
+        to->argv[count++] = to->set;
     }
-    argv[count++] = "--";
-    argv[count++] = sessions;
+    to->argv[count++] = "--";
+    to->argv[count++] = to->sessions;
     if (run->records > 0) {
-        argv[count++] = records;
+        to->argv[count++] = to->records;
     }
     /* name the adapter, because without a target the records could be taken for a port */
-    snprintf(embedded, sizeof embedded, "%s:", sweep->plan.adapter->name);
-    argv[count] =
-        sweep->plan.owned_path != NULL ? embedded : sweep->given.target_given; /* may be NULL */
+    snprintf(to->embedded, sizeof to->embedded, "%s:", sweep->plan.adapter->name);
+    to->argv[count] =
+        sweep->plan.owned_path != NULL ? to->embedded : sweep->given.target_given; /* or NULL */
+}
+
+/* Creates the file for what a run prints on stderr. Returns its descriptor, or -1. */
+static int open_log(const struct sweep *sweep, const struct saved_sweep_run *run,
+                    struct error *error)
+{
+    char path[PATH_BYTES];
     sweep_path(sweep, run, ".log", path);
     unlink(path); /* it may be the log of an earlier run, or a pipe */
     const int log =
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (log < 0) {
         error_set(error, ERROR_SYSTEM, errno, NULL, "%.160s: %s", path, strerror(errno));
-        buffer_fini(&recreate);
-        return EXIT_CODE_CLIENT_LIMIT;
     }
-    sweep_path(sweep, run, "", path);
+    return log;
+}
+
+/* Orders the other ranks, if there are any, to begin the run in its folder too. *in becomes the
+ * descriptor that this rank's process reads, or minus the number of an error. */
+static enum exit_code order_ranks(const struct sweep *sweep, const struct saved_sweep_run *run,
+                                  int *in, struct error *error)
+{
+    char path[PATH_BYTES];
     struct buffer order = {0};
-    struct child_end end;
-    int in;
+    sweep_path(sweep, run, "", path);
     buffer_add(&order, path, strlen(path) + 1);
     buffer_add_text(&order, sweep->given.sweep.resume != NULL ? RESUMED : "");
-    if (buffer_failed(&order)) {
+    const bool has_order = !buffer_failed(&order);
+    if (has_order) {
+        ranks_open_run(sweep->ranks, &order, in);
+    } else {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the orders to the ranks");
-        close(log);
-        buffer_fini(&order);
-        buffer_fini(&recreate);
+    }
+    buffer_fini(&order);
+    return has_order ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
+}
+
+/* Returns whether a full disk kept the run from beginning. */
+static bool had_no_room(const struct sweep *sweep, const struct saved_sweep_run *run)
+{
+    char path[PATH_BYTES];
+    struct statvfs disk;
+    sweep_path(sweep, run, "/run.json", path);
+    return run->state == SAVED_FAILED && run->exit_code == EXIT_CODE_CLIENT_LIMIT &&
+           access(path, F_OK) != 0 && statvfs(sweep->results.folder, &disk) == 0 &&
+           (uint64_t)disk.f_bavail * disk.f_frsize < RUN_FILES_ROOM_BYTES;
+}
+
+static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *error)
+{
+    struct saved_sweep_run *run = &sweep->results.runs[index];
+    const bool is_recreate =
+        sweep->table == TABLE_RECREATED || (sweep->table == TABLE_MADE && sweep->has_begun);
+    enum exit_code code = remove_incomplete(sweep, run, error);
+    if (code == EXIT_CODE_OK && !sweep->has_begun) {
+        sweep->has_begun = sweep->has_made = true;
+        code = sweep_write_files(sweep, true, error);
+    }
+    if (code != EXIT_CODE_OK) {
+        return code;
+    }
+    const int log = open_log(sweep, run, error);
+    if (log < 0) {
         return EXIT_CODE_CLIENT_LIMIT;
     }
-    ranks_open_run(sweep->ranks, &order, &in);
-    buffer_fini(&order);
+    int in;
+    code = order_ranks(sweep, run, &in, error);
+    if (code != EXIT_CODE_OK) {
+        close(log);
+        return code;
+    }
+    struct run_arguments arguments = {.argv = {NULL}};
+    struct child_end end;
+    write_arguments(&arguments, sweep, run, is_recreate);
     const int64_t start_ns = mono_now_ns();
-    enum exit_code code = run_program(
-        sweep, index, (struct child_start){.argv = argv, .in = in, .err = log}, &end, error);
+    code = run_program(sweep, index,
+                       (struct child_start){.argv = arguments.argv, .in = in, .err = log}, &end,
+                       error);
     close(log);
-    buffer_fini(&recreate);
+    buffer_fini(&arguments.recreate);
     const bool was_started = code == EXIT_CODE_OK;
     run->wall_s = (double)(mono_now_ns() - start_ns) / (double)MONO_NS_PER_S;
     code = ranks_close_run(sweep->ranks, code, error);
@@ -446,12 +504,7 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     }
     sweep->is_stopped = code != EXIT_CODE_OK || interrupt_requested();
     record_outcome(sweep, index, &end);
-    /* a full disk kept the run from beginning: leave the run for --resume, and end the sweep */
-    struct statvfs disk;
-    sweep_path(sweep, run, "/run.json", path);
-    if (run->state == SAVED_FAILED && run->exit_code == EXIT_CODE_CLIENT_LIMIT &&
-        access(path, F_OK) != 0 && statvfs(sweep->results.folder, &disk) == 0 &&
-        (uint64_t)disk.f_bavail * disk.f_frsize < RUN_FILES_ROOM_BYTES) {
+    if (had_no_room(sweep, run)) { /* leave the run for --resume, and end the sweep */
         run->state = SAVED_PENDING;
         error_set(error, ERROR_SYSTEM, ENOSPC, NULL, "%s: cannot write to '%.120s': %s", run->name,
                   sweep->results.folder, strerror(ENOSPC));

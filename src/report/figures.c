@@ -328,13 +328,10 @@ static void fill_waits(struct figure_set *set, const struct waits *waits)
     }
 }
 
-void figures_of_result(struct figure_set *set, const struct plan *plan, const struct result *result)
+/* Takes the counters of the run. Some are known only in some runs. */
+static void fill_counters(struct figure_set *set, const struct plan *plan,
+                          const struct result *result)
 {
-    const char *const *states = figures_verification_names;
-    *set =
-        (struct figure_set){.operations = plan_operations(plan),
-                            .counts = (const uint64_t(*)[OPERATION_COUNTS])result->totals.counts};
-    fill_waits(set, result->waits);
     const uint64_t *counters = result->totals.counters;
     for (size_t id = 0; id < FIGURES; id++) {
         const int counter = figure_table[id].counter;
@@ -344,7 +341,7 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
                 .count = counters[counter]};
         }
     }
-    const bool has_rate = plan_has_rate(plan), has_batches = has_rate && plan->script == NULL;
+    const bool has_rate = plan_has_rate(plan);
     const bool is_checked = counters[RECORDER_FRESH_CHECKS] > 0;
     /* the counters that only some runs have */
     const struct {
@@ -362,7 +359,11 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         set->values[known[i].id].is_known &= known[i].is_known;
     }
+}
 
+static void fill_outcome(struct figure_set *set, const struct plan *plan,
+                         const struct result *result)
+{
     const struct finding *first = result->findings.count > 0 ? &result->findings.entries[0] : NULL;
     mono_format_utc(result->started_wall_ns, set->started_utc, sizeof set->started_utc);
     FILL(set, TEXT(ADAPTER, plan->adapter->name), TEXT(TARGET, plan->facts->target),
@@ -379,7 +380,11 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          COUNT_IF(FIRST_LIMIT_SESSIONS, first != NULL, first == NULL ? 0 : first->sessions));
     set->values[FIGURE_VERDICT] =
         (struct figure_value){true, 0, (double)result->verdict, verdict_names[result->verdict]};
+}
 
+static void fill_speed(struct figure_set *set, const struct plan *plan, const struct result *result)
+{
+    const bool has_rate = plan_has_rate(plan);
     const double append_s = figures_seconds(result->append_ns);
     const double rate = result->rate_achieved_percent;
     const double acknowledged = (double)result->rows.acknowledged;
@@ -390,7 +395,10 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          /* the rate excludes the time to connect and disconnect */
          NUMBER_IF(APPEND_ROWS_PER_S, result->append_ns > 0, acknowledged / append_s),
          NUMBER_IF(RATE_ACHIEVED_PERCENT, has_rate && rate >= 0, rate));
+}
 
+static void fill_resources(struct figure_set *set, const struct result *result)
+{
     const struct resource_summary *resources = &result->resources;
     const struct cpu_shares *max = &resources->max_cpu, *at_max = &resources->cpu_at_max;
     const struct cpu_shares *mean = &resources->mean_cpu;
@@ -422,11 +430,15 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          NUMBER_IF(MAX_CLIENT_MEMORY_MIB, client_bytes > 0, figures_mib(client_bytes)),
          COUNT_IF(MAX_CLIENT_MEMORY_BYTES, client_bytes > 0, client_bytes),
          NUMBER(CLIENT_CPU_S, resources->client_cpu_s), POSITIVE(SERVER_CPU_S, server_s),
-         NUMBER_IF(SERVER_CPU_US_PER_ROW, server_s >= 0, 1e6 * server_s / acknowledged),
+         NUMBER_IF(SERVER_CPU_US_PER_ROW, server_s >= 0,
+                   1e6 * server_s / (double)result->rows.acknowledged),
          NUMBER(SUSPENDED_S, figures_seconds(resources->suspended_ns)));
+}
 
-    fill_io(set, result);
-
+static void fill_ledgers(struct figure_set *set, const struct plan *plan,
+                         const struct result *result)
+{
+    const bool has_batches = plan_has_rate(plan) && plan->script == NULL;
     const struct session_ledger *sessions = &result->sessions;
     const struct row_ledger *rows = &result->rows;
     const struct batch_ledger *batches = &result->batches;
@@ -439,12 +451,18 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
              COUNT(SESSIONS_BALANCE, session_ledger_balances(sessions)),
          COUNT(ROWS_BALANCE, row_ledger_balances(rows)),
          COUNT(ROWS_AT_LEAST, has_unreported(plan, result)),
-         COUNT_IF(BATCHES_LATE, has_batches, counters[RECORDER_LATE]));
+         COUNT_IF(BATCHES_LATE, has_batches, result->totals.counters[RECORDER_LATE]));
 #undef SESSIONS
 #undef OUTCOMES
 #undef ROWS
 #undef BATCHES
+}
 
+static void fill_verification(struct figure_set *set, const struct plan *plan,
+                              const struct result *result)
+{
+    const char *const *states = figures_verification_names;
+    const uint64_t *counters = result->totals.counters;
     const struct verification *v = &result->verification;
     const struct row_verification *r = &result->row_verification;
     const bool is_counted = v->state == VERIFICATION_DONE, is_read = r->state == VERIFICATION_DONE;
@@ -473,9 +491,11 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          COUNT_IF(VERIFIED_REJECTED_PRESENT, is_read, r->rejected_present),
          COUNT_IF(VERIFIED_DUPLICATES, is_read, r->duplicates),
          COUNT_IF(VERIFIED_FOREIGN, is_read, r->foreign),
-         COUNT_IF(WORST_LAG_ROWS, is_checked, result->worst_lag_rows));
+         COUNT_IF(WORST_LAG_ROWS, counters[RECORDER_FRESH_CHECKS] > 0, result->worst_lag_rows));
+}
 
-    const struct fairness *fairness = &result->fairness;
+static void fill_fairness(struct figure_set *set, const struct fairness *fairness)
+{
     const bool is_fair = fairness->sessions > 0;
     FILL(set, COUNT(FAIRNESS_SESSIONS, fairness->sessions),
          COUNT_IF(SLOWEST_SESSION, is_fair, fairness->slowest_session),
@@ -484,10 +504,10 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
          NUMBER_IF(FASTEST_ROWS_PER_S, is_fair, fairness->fastest_rows_per_s),
          COUNT_IF(LONGEST_GAP_SESSION, is_fair, fairness->longest_gap_session),
          NUMBER_IF(LONGEST_GAP_MS, is_fair, figures_ms(fairness->longest_gap_ns)));
+}
 
-    fill_transactions(set, plan, result);
-    figures_of_trace(set, result->trace);
-
+static void fill_latencies(struct figure_set *set, const struct result *result)
+{
     for (size_t i = 0; i < set->operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
         struct figure_latency *latency = &set->latencies[i];
@@ -497,4 +517,23 @@ void figures_of_result(struct figure_set *set, const struct plan *plan, const st
                 figures_ms(figures_point_ns(histogram, &set->operations.points.entries[point]));
         }
     }
+}
+
+void figures_of_result(struct figure_set *set, const struct plan *plan, const struct result *result)
+{
+    *set =
+        (struct figure_set){.operations = plan_operations(plan),
+                            .counts = (const uint64_t(*)[OPERATION_COUNTS])result->totals.counts};
+    fill_waits(set, result->waits);
+    fill_counters(set, plan, result);
+    fill_outcome(set, plan, result);
+    fill_speed(set, plan, result);
+    fill_resources(set, result);
+    fill_io(set, result);
+    fill_ledgers(set, plan, result);
+    fill_verification(set, plan, result);
+    fill_fairness(set, &result->fairness);
+    fill_transactions(set, plan, result);
+    figures_of_trace(set, result->trace);
+    fill_latencies(set, result);
 }
