@@ -366,6 +366,19 @@ static unsigned width_of(uint32_t code)
     return i < COUNT_OF(wide) ? 2 : 1;
 }
 
+void text_write_cell(FILE *stream, const char *before, const char *text)
+{
+    const char *quote = strpbrk(text, ",\"\r\n") == NULL ? "" : "\"";
+    fputs(quote, stream);
+    fputs(before, stream);
+    for (const char *next; (next = strchr(text, '"')) != NULL; text = next + 1) {
+        fwrite(text, 1, (size_t)(next - text), stream);
+        fputs("\"\"", stream);
+    }
+    fputs(text, stream);
+    fputs(quote, stream);
+}
+
 void text_add_utf8(struct buffer *buffer, const char *text)
 {
     while (*text != '\0') {

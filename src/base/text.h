@@ -93,6 +93,10 @@ bool text_parse_two(const char *text, char mark, unsigned numbers[2]);
  * Returns false if it is not a whole number, or out of the range of int64_t. */
 bool text_parse_integer(const char *text, size_t length, int64_t *number);
 
+/* Writes a cell of a CSV file (RFC 4180), with `before` before its text: in quotes if `text` has a
+ * comma, a quote or a line break. */
+void text_write_cell(FILE *stream, const char *before, const char *text);
+
 /* Appends `text` as valid UTF-8: replaces each invalid byte with U+FFFD. */
 void text_add_utf8(struct buffer *buffer, const char *text);
 

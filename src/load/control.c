@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mono.h"
@@ -16,7 +17,6 @@
 enum {
     CHANGES_MAX = 1000,
     LINE_BYTES = CONTROL_TEXT_BYTES + 64,
-    CELL_BYTES = 2 * LINE_BYTES + 2, /* the text of a line in quotes, with its own quotes doubled */
 };
 
 struct control {
@@ -196,40 +196,45 @@ static enum control_outcome read_order(struct order *order, const struct plan *p
                change);
 }
 
-/* Writes a text without line breaks as a CSV cell: in quotes if it has a comma or a quote. */
-static void write_cell(char cell[CELL_BYTES], const char *text)
+/* Adds a line to a file to which the user may also write, or nothing. Returns 0 or errno. */
+static int add_line(const char *path, const struct buffer *line)
 {
-    if (strpbrk(text, ",\"") == NULL) {
-        snprintf(cell, CELL_BYTES, "%s", text);
-        return;
+    const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0) {
+        return errno;
     }
-    *cell++ = '"';
-    for (; *text != '\0'; text++) {
-        if (*text == '"') {
-            *cell++ = '"';
+    const ssize_t written = write(file, line->bytes, line->length);
+    int number = written < 0 ? errno : 0;
+    if (written >= 0 && (size_t)written < line->length) {
+        struct stat about;
+        number = ENOSPC;
+        /* take the part of the line back, unless somebody has written after it */
+        const off_t end = lseek(file, 0, SEEK_CUR);
+        if (fstat(file, &about) == 0 && about.st_size == end &&
+            ftruncate(file, end - written) != 0) {
+            number = errno;
         }
-        *cell++ = *text;
     }
-    *cell++ = '"';
-    *cell = '\0';
+    close(file);
+    return number;
 }
 
 /* Adds a line to events.csv. Returns 0 or errno. */
 static int write_event(const struct plan *plan, int64_t at_ns, const char *text)
 {
-    char path[PLAN_PATH_BYTES + 16], cell[CELL_BYTES], line[CELL_BYTES + 32];
-    snprintf(path, sizeof path, "%s/events.csv", plan->out_folder);
-    write_cell(cell, text);
-    const int length =
-        snprintf(line, sizeof line, "%.3f,%s\n", (double)at_ns / (double)MONO_NS_PER_S, cell);
-    const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (file < 0) {
-        return errno;
+    char path[PLAN_PATH_BYTES + 16];
+    struct buffer line = {0};
+    FILE *stream = buffer_open(&line);
+    if (stream == NULL) {
+        return ENOMEM;
     }
-    const ssize_t written = write(file, line, (size_t)length);
-    const int number = written < 0 ? errno : 0;
-    close(file);
-    return number == 0 && written != length ? ENOSPC : number;
+    fprintf(stream, "%.3f,", (double)at_ns / (double)MONO_NS_PER_S);
+    text_write_cell(stream, "", text);
+    fputc('\n', stream);
+    snprintf(path, sizeof path, "%s/events.csv", plan->out_folder);
+    const int number = fclose(stream) != 0 || buffer_failed(&line) ? ENOMEM : add_line(path, &line);
+    buffer_fini(&line);
+    return number;
 }
 
 /* Records the change, then makes it. */

@@ -37,17 +37,7 @@ void csv_text(struct csv *csv, const char *column, const char *text)
         fputc(',', csv->stream);
     }
     csv->is_begun = true;
-    if (strpbrk(cell, ",\"\r\n") == NULL) {
-        fputs(is_guarded ? "'" : "", csv->stream);
-        fputs(cell, csv->stream);
-        return;
-    }
-    fputs(is_guarded ? "\"'" : "\"", csv->stream);
-    for (; *cell != '\0'; cell++) {
-        fputs(*cell == '"' ? "\"" : "", csv->stream);
-        fputc(*cell, csv->stream);
-    }
-    fputc('"', csv->stream);
+    text_write_cell(csv->stream, is_guarded ? "'" : "", cell);
 }
 
 void csv_count(struct csv *csv, const char *column, uint64_t value)

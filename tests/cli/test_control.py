@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import stat
 import threading
@@ -37,6 +38,22 @@ class Control(harness.Case):
         self.control(out, "stop")
         ended = self.end(process, 0)
         return ended, self.check_run(out, 0)
+
+    def test_events_have_no_part_of_a_line(self):
+        """A change that cannot be recorded whole is refused, and events.csv stays as it was."""
+        process, out = self.begin()
+        self.control(out, "mark=first")
+        events = (out / "events.csv").read_bytes()
+        limits = resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (len(events) + 7, resource.RLIM_INFINITY))
+        ended = self.control(out, "mark=second", code=4)
+        self.assertIn("the change cannot be recorded in events.csv: No space left on device", ended.err)
+        self.assertEqual((out / "events.csv").read_bytes(), events)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, limits)
+        self.control(out, "mark=third")
+        lines = (out / "events.csv").read_text().splitlines()
+        self.assertEqual([line.partition(",")[2] for line in lines], ["text", "first", "third"])
+        self.control(out, "stop")
+        self.end(process, None)  # other files may have been short of room meanwhile
 
     def test_changes(self):
         """Each change is a line of events.csv and a member of run.json, and the verdict counts them."""
