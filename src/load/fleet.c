@@ -12,32 +12,77 @@
 #include "load/gate.h"
 #include "load/threads.h"
 
-/* Counts the transactions of a session that were due but never begun, because the session was
- * blocked, dropped or not connected. Adds the session's changes of tables to the result. */
-static void add_transactions(struct fleet *fleet, struct session *session, int64_t end_ns)
-{
-    const struct load *load = fleet->load;
-    const int64_t from_ns = load->gate.go_ns + load->plan->warm_up_ns;
-    if (load->plan->script == NULL) {
-        return;
-    }
-    if (load->gate.go_ns > 0) {
-        session_follow_epochs(session);
-    }
-    if (fleet->search == NULL && session_has_rate(session) && load->gate.go_ns > 0) {
-        const int64_t until_ns = session->work_end_ns > end_ns ? session->work_end_ns : end_ns;
-        const uint64_t missing = session_count_unsent(session, from_ns, end_ns, until_ns);
-        session_add(session, RECORDER_TRANSACTIONS_NOT_BEGUN, missing);
-        session_add(session, RECORDER_TRANSACTIONS_DUE, missing);
-    }
-    transactions_destroy(session, fleet->result);
-}
-
 /* Returns the moment at which the last session finished its work; the moment at which the gate was
  * opened if no session has worked since then. */
 static int64_t last_work_ns(const struct load *load)
 {
     return MAX(atomic_load(&load->last_work_ns), load->gate.go_ns);
+}
+
+/* Completes the ledgers of a session, and adds them to the result. `end_ns`: the end of the run. */
+static void add_session(struct fleet *fleet, struct session *session, int64_t end_ns)
+{
+    const struct load *load = fleet->load;
+    struct result *result = fleet->result;
+    struct session_summary *sum = &session->sum;
+    struct row_ledger *rows = &sum->rows;
+    const bool is_run = fleet->search == NULL, has_script = load->plan->script != NULL;
+    /* without a quota, or when the time of the run was over, only the rows that the session began
+     * to send count as planned */
+    const bool is_timed = session->quota == UINT64_MAX || stop_is_planned(result->stop_reason);
+    rows->planned = is_timed ? sum->begun : session->quota;
+    rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);
+    ledger_add(&result->rows, rows, sizeof *rows);
+    if (is_run && load->gate.go_ns > 0) {
+        session_close_schedule(session, end_ns);
+    }
+    if (is_run && load->gate.go_ns > 0 && !has_script && session_has_rate(session)) {
+        /* due batches are the batches that were sent, and the batches that were never begun */
+        result->batches.sent += sum->batches;
+        result->batches.not_sent += session->unsent;
+    }
+    if (has_script) {
+        transactions_destroy(session, result);
+    }
+    result->last_due_ns = MAX(result->last_due_ns, session_last_due_ns(session));
+    result->worst_lag_rows = MAX(result->worst_lag_rows, session->worst_lag);
+}
+
+/* Lists a session of a run, with its moments since the gate was opened. */
+static void list_session(const struct fleet *fleet, const struct session *session)
+{
+    const int64_t go_ns = fleet->load->gate.go_ns, work_end_ns = session->work_end_ns;
+    struct session_summary *sum = &fleet->result->session_list[session->place];
+    *sum = session->sum;
+    sum->first_ack_ns = sum->first_ack_ns == 0 ? -1 : sum->first_ack_ns - go_ns;
+    sum->last_ack_ns = sum->last_ack_ns == 0 ? -1 : sum->last_ack_ns - go_ns;
+    sum->worked_ns = go_ns > 0 && work_end_ns > 0 ? work_end_ns - go_ns - session->parked_ns : 0;
+}
+
+/* Sets the times of the run or search, and what is computed from them. */
+static void set_times(struct fleet *fleet, int64_t work_ns)
+{
+    const struct load *load = fleet->load;
+    const int64_t go_ns = load->gate.go_ns, warm_up_ns = load->plan->warm_up_ns;
+    const int64_t last_ns = MAX(atomic_load(&load->last_end_ns), work_ns);
+    struct result *result = fleet->result;
+    result->start_mono_ns = load->start_ns;
+    result->elapsed_ns = last_ns - load->start_ns;
+    if (fleet->search != NULL) {
+        fleet->search->elapsed_ns = result->elapsed_ns;
+    }
+    result->connect_ns = go_ns == 0 ? result->elapsed_ns : go_ns - load->start_ns;
+    if (go_ns > 0) {
+        result->append_ns = work_ns - go_ns;
+        result->measured_ns = MAX(result->append_ns - warm_up_ns, 0);
+        result->disconnect_ns = last_ns - work_ns;
+    }
+    if (result->elapsed_ns > 0) {
+        result->throughput_rows_per_s = (double)result->rows.acknowledged /
+                                        ((double)result->elapsed_ns / (double)MONO_NS_PER_S);
+    }
+    result->changed_rate = epoch_mean_rate(
+        &load->first_epoch, go_ns, go_ns + (load->plan->script == NULL ? 0 : warm_up_ns), work_ns);
 }
 
 /* Adds up the results after all sessions were joined. In a run the ledgers include the sessions
@@ -49,9 +94,9 @@ static void sum_up(struct fleet *fleet)
     const struct plan *plan = load->plan;
     const struct gate *gate = &load->gate;
     const int64_t work_ns = last_work_ns(load);
-    const int64_t last_ns = MAX(atomic_load(&load->last_end_ns), work_ns);
     const bool is_run = fleet->search == NULL;
     const unsigned unused = is_run ? fleet->capacity - fleet->used : 0;
+    const enum stop_reason reason = gate_reason(&load->gate);
     result->sessions = fleet->total;
     result->sessions.requested += unused;
     result->sessions.not_started += unused;
@@ -59,7 +104,6 @@ static void sum_up(struct fleet *fleet)
      * something */
     result->sessions.connected = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED);
     result->sessions_cut = fleet->cut;
-    const enum stop_reason reason = gate_reason(&load->gate);
     result->stop_reason = reason == STOP_NOT_YET ? STOP_COMPLETED : reason;
     result->least_sessions = is_run ? plan->min_sessions : 0;
     int64_t end_ns = gate->stop_ns > 0 ? gate->stop_ns : work_ns;
@@ -67,62 +111,16 @@ static void sum_up(struct fleet *fleet)
         end_ns = gate->go_ns + plan->duration_ns;
     }
     for (unsigned i = 0; i < fleet->used + unused; i++) {
-        struct session *session = &fleet->sessions[i];
-        struct session_summary *sum = &session->sum;
-        struct row_ledger *rows = &sum->rows;
-        /* without a quota, or when --duration ended the run, only the rows that the session began
-         * to send count as planned */
-        const bool is_timed = session->quota == UINT64_MAX || stop_is_planned(result->stop_reason);
-        rows->planned = is_timed ? sum->begun : session->quota;
-        rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);
-        ledger_add(&result->rows, rows, sizeof *rows);
-        add_transactions(fleet, session, end_ns);
-        result->last_due_ns = MAX(result->last_due_ns, session_last_due_ns(session));
-        if (session->worst_lag > result->worst_lag_rows) {
-            result->worst_lag_rows = session->worst_lag;
-        }
-        if (!is_run) {
-            continue;
-        }
-        const int64_t work_end_ns = session->work_end_ns;
-        sum->first_ack_ns = sum->first_ack_ns == 0 ? -1 : sum->first_ack_ns - gate->go_ns;
-        sum->last_ack_ns = sum->last_ack_ns == 0 ? -1 : sum->last_ack_ns - gate->go_ns;
-        sum->worked_ns =
-            gate->go_ns > 0 && work_end_ns > 0 ? work_end_ns - gate->go_ns - session->parked_ns : 0;
-        result->session_list[i] = *sum;
-        if (session_has_rate(session) && gate->go_ns > 0 && plan->script == NULL) {
-            /* Due batches are the batches that were sent, and the batches that were never begun
-             * because the session was blocked, dropped or not connected. */
-            session_follow_epochs(session);
-            result->batches.sent += sum->batches;
-            result->batches.not_sent +=
-                session->unsent + session_count_unsent(session, 0, end_ns,
-                                                       work_end_ns > end_ns ? work_end_ns : end_ns);
+        add_session(fleet, &fleet->sessions[i], end_ns);
+        if (is_run) {
+            list_session(fleet, &fleet->sessions[i]);
         }
     }
     result->batches.due = result->batches.sent + result->batches.not_sent;
     if (plan_has_fairness(plan)) {
         fairness_compute(&result->fairness, result->session_list, result->session_count);
     }
-    result->changed_rate =
-        epoch_mean_rate(&load->first_epoch, gate->go_ns,
-                        gate->go_ns + (plan->script == NULL ? 0 : plan->warm_up_ns), work_ns);
-    result->start_mono_ns = load->start_ns;
-    result->elapsed_ns = last_ns - load->start_ns;
-    if (!is_run) {
-        fleet->search->elapsed_ns = result->elapsed_ns;
-    }
-    result->connect_ns = gate->go_ns == 0 ? result->elapsed_ns : gate->go_ns - load->start_ns;
-    if (gate->go_ns > 0) {
-        result->append_ns = work_ns - gate->go_ns;
-        result->measured_ns =
-            result->append_ns > plan->warm_up_ns ? result->append_ns - plan->warm_up_ns : 0;
-        result->disconnect_ns = last_ns - work_ns;
-    }
-    if (result->elapsed_ns > 0) {
-        result->throughput_rows_per_s = (double)result->rows.acknowledged /
-                                        ((double)result->elapsed_ns / (double)MONO_NS_PER_S);
-    }
+    set_times(fleet, work_ns);
     recorder_take_snapshot(load->recorder, &result->totals);
     if (load->metrics != NULL) {
         metric_store_read(load->metrics, result->metrics, gate->go_ns);
@@ -283,7 +281,7 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
                           .result = result,
                           .search = load->search,
                           .capacity = total,
-                          .room = {.times = INFINITY}};
+                          .ladder.room = {.times = INFINITY}};
     /* with calloc, unused sessions take no memory */
     fleet.sessions = calloc(total + 1, sizeof *fleet.sessions);
     if (is_run) {
@@ -295,8 +293,8 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", total);
         return STATUS_FATAL;
     }
-    causes_init(&fleet.causes);
-    load->causes = is_run ? &result->causes : &fleet.causes;
+    causes_init(&fleet.ladder.causes);
+    load->causes = is_run ? &result->causes : &fleet.ladder.causes;
     load->mistakes = &result->causes;
     load->read = load->setup->own->count;
     if (load->plan->read_mode == READ_QUERY) {
@@ -321,7 +319,7 @@ enum status fleet_run(struct load *load, struct result *result, struct error *er
     if (status == STATUS_OK) {
         sum_up(&fleet);
     }
-    causes_fini(&fleet.causes);
+    causes_fini(&fleet.ladder.causes);
     for (unsigned i = 0; i < total && fleet.sessions[i].load != NULL; i++) {
         line_fini(&fleet.sessions[i].line);
     }

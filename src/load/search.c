@@ -104,11 +104,12 @@ unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uin
 static uint64_t rows_written(struct fleet *fleet)
 {
     const int64_t now_ns = mono_now_ns();
-    if (now_ns >= fleet->next_rows_ns) {
-        fleet->next_rows_ns = now_ns + ROWS_NS;
-        fleet->rows_written = recorder_read(fleet->load->recorder, RECORDER_ROWS_ACKNOWLEDGED);
+    if (now_ns >= fleet->ladder.next_rows_ns) {
+        fleet->ladder.next_rows_ns = now_ns + ROWS_NS;
+        fleet->ladder.rows_written =
+            recorder_read(fleet->load->recorder, RECORDER_ROWS_ACKNOWLEDGED);
     }
-    return fleet->rows_written;
+    return fleet->ladder.rows_written;
 }
 
 /* Returns the rows written by all ranks, as far as known. */
@@ -141,25 +142,25 @@ static bool check_search_end(struct fleet *fleet)
         fleet_end_search(fleet, SEARCH_INTERRUPTED);
     } else if (has_mistake(fleet)) {
         fleet_end_search(fleet, SEARCH_SCRIPT);
-    } else if (now_ns >= fleet->deadline_ns) {
+    } else if (now_ns >= fleet->ladder.deadline_ns) {
         fleet_end_search(fleet, SEARCH_TIME);
     } else if (max_rows > 0 && !ranks_follows(fleet->load->ranks) &&
                rows_everywhere(fleet) >= max_rows) {
         fleet_end_search(fleet, SEARCH_ROWS);
-    } else if (now_ns >= fleet->next_memory_ns) {
-        fleet->next_memory_ns = now_ns + MEMORY_NS;
-        if (memory_used(&total) > fleet->memory.limit_bytes) {
+    } else if (now_ns >= fleet->ladder.next_memory_ns) {
+        fleet->ladder.next_memory_ns = now_ns + MEMORY_NS;
+        if (memory_used(&total) > fleet->ladder.memory.limit_bytes) {
             fleet_end_search(fleet, SEARCH_MEMORY);
         }
     }
-    return fleet->has_search_ended;
+    return fleet->ladder.has_ended;
 }
 
 /* Returns the number of written rows at which 1/`share` of the rows that are left now will have
  * been written, or UINT64_MAX if the rows are unlimited. */
 static uint64_t rows_at_share(struct fleet *fleet, unsigned share)
 {
-    const uint64_t most = fleet->max_rows, written = rows_written(fleet);
+    const uint64_t most = fleet->ladder.max_rows, written = rows_written(fleet);
     if (most == 0) {
         return UINT64_MAX;
     }
@@ -175,10 +176,13 @@ static unsigned tick(struct fleet *fleet, struct session_ledger *ledger)
     const int64_t deadline_ns = mono_now_ns() + LINE_TICK_NS;
     fleet->numbers = gate_wait_change(
         &fleet->load->gate, has_ranks ? MIN(fleet->next_exchange_ns, deadline_ns) : deadline_ns);
-    fleet_join_ended(fleet, ledger);
-    if (fleet->rest_at_rows < UINT64_MAX && rows_written(fleet) >= fleet->rest_at_rows) {
+    if (fleet->numbers.running < fleet->live) {
+        fleet_join_ended(fleet, ledger);
+    }
+    if (fleet->ladder.rest_at_rows < UINT64_MAX &&
+        rows_written(fleet) >= fleet->ladder.rest_at_rows) {
         gate_rest(&fleet->load->gate, true);
-        fleet->rest_at_rows = UINT64_MAX;
+        fleet->ladder.rest_at_rows = UINT64_MAX;
     }
     if (has_ranks) {
         fleet_exchange(fleet, false);
@@ -193,7 +197,7 @@ static void note_failure(struct fleet *fleet, struct level *level, enum level_re
     if (level->reason == LEVEL_NO_REASON) {
         level->reason = reason;
         level->reason_ns = mono_now_ns() - fleet->load->start_ns;
-        fleet->has_level_failed = true;
+        fleet->ladder.has_failed = true;
     }
     fleet_report_shortage(fleet);
 }
@@ -202,7 +206,7 @@ static void note_failure(struct fleet *fleet, struct level *level, enum level_re
 static bool has_failed_anywhere(const struct fleet *fleet, const struct level *level)
 {
     return level->reason != LEVEL_NO_REASON ||
-           (fleet->orders.level == fleet->level && fleet->orders.has_failed);
+           (fleet->orders.level == fleet->ladder.level && fleet->orders.has_failed);
 }
 
 /* Fails the level if one of its sessions was refused, timed out or was dropped. Returns whether the
@@ -223,7 +227,7 @@ static bool check_failed(struct fleet *fleet, struct level *level)
 /* Notes the stage that this rank has reached. Returns whether all ranks have reached the stage. */
 static bool reach_stage(struct fleet *fleet, enum ranks_stage stage)
 {
-    fleet->stage = stage;
+    fleet->ladder.stage = stage;
     return fleet->load->ranks == NULL || fleet->orders.stage >= stage;
 }
 
@@ -239,10 +243,10 @@ static uint64_t calls_failed(struct fleet *fleet)
 /* Drops error causes recorded between two levels. */
 static void forget_causes(struct fleet *fleet)
 {
-    pthread_mutex_lock(&fleet->causes.lock);
-    fleet->causes.count = 0;
-    fleet->causes.others = 0;
-    pthread_mutex_unlock(&fleet->causes.lock);
+    pthread_mutex_lock(&fleet->ladder.causes.lock);
+    fleet->ladder.causes.count = 0;
+    fleet->ladder.causes.others = 0;
+    pthread_mutex_unlock(&fleet->ladder.causes.lock);
 }
 
 /* Asks the sessions beyond level->sessions to leave, the last places first, and waits until they
@@ -271,7 +275,7 @@ static void retire(struct fleet *fleet, struct level *level)
     if (fleet->cut > cut_before || fleet->load->plan->script != NULL) {
         /* a call or transaction that was cut has failed, but must not count against the next
          * level */
-        fleet->failed_before = calls_failed(fleet);
+        fleet->ladder.failed_before = calls_failed(fleet);
         forget_causes(fleet);
     }
 }
@@ -342,7 +346,7 @@ static void hold(struct fleet *fleet, struct level *level)
     struct recorder *recorder = fleet->load->recorder;
     struct sampler *sampler = fleet->load->sampler;
     const int64_t hold_ns = fleet->search->hold_ns;
-    const int64_t start_ns = fleet->snapshots[AT_HOLD].taken_ns;
+    const int64_t start_ns = fleet->ladder.snapshots[AT_HOLD].taken_ns;
     const uint64_t share_rows = rows_at_share(fleet, HOLD_SHARE);
     int64_t part_ns = start_ns; /* start of the current part */
     uint64_t part_rows = work_done(fleet);
@@ -350,7 +354,7 @@ static void hold(struct fleet *fleet, struct level *level)
     wait_watch_begin(fleet->load->waits, start_ns);
     for (;;) {
         level->up = tick(fleet, &level->ledger);
-        if (calls_failed(fleet) > fleet->failed_before && !check_failed(fleet, level) &&
+        if (calls_failed(fleet) > fleet->ladder.failed_before && !check_failed(fleet, level) &&
             !check_search_end(fleet)) {
             /* if the call failed because its session was lost, that session is about to end */
             wait_for_drops(fleet, level);
@@ -389,9 +393,9 @@ static void hold(struct fleet *fleet, struct level *level)
             break;
         }
     }
-    recorder_take_snapshot(recorder, &fleet->snapshots[AT_END]);
-    level->hold_ns = fleet->snapshots[AT_END].taken_ns - start_ns;
-    level->failed = calls_failed(fleet) - fleet->failed_before;
+    recorder_take_snapshot(recorder, &fleet->ladder.snapshots[AT_END]);
+    level->hold_ns = fleet->ladder.snapshots[AT_END].taken_ns - start_ns;
+    level->failed = calls_failed(fleet) - fleet->ladder.failed_before;
     sampler_end_hold(sampler, level);
     note_waits(fleet->load, level);
 }
@@ -400,9 +404,9 @@ static void hold(struct fleet *fleet, struct level *level)
  * balances. Moves the error causes into the level if it failed, and drops them otherwise. */
 static void finish_level(struct fleet *fleet, struct level *level)
 {
-    const struct recorder_snapshot *start = &fleet->snapshots[AT_START];
-    const struct recorder_snapshot *hold_start = &fleet->snapshots[AT_HOLD];
-    const struct recorder_snapshot *end = &fleet->snapshots[AT_END];
+    const struct recorder_snapshot *start = &fleet->ladder.snapshots[AT_START];
+    const struct recorder_snapshot *hold_start = &fleet->ladder.snapshots[AT_HOLD];
+    const struct recorder_snapshot *end = &fleet->ladder.snapshots[AT_END];
     level->connect = recorder_latency_between(start, hold_start, OPERATION_CONNECT);
     level->connect_ns = hold_start->taken_ns - start->taken_ns;
     level->added = level->connect.count;
@@ -423,15 +427,15 @@ static void finish_level(struct fleet *fleet, struct level *level)
     if (has_failed_anywhere(fleet, level)) {
         level->outcome = LEVEL_FAILED;
     } else {
-        level->outcome = fleet->has_search_ended ? LEVEL_UNFINISHED : LEVEL_HELD;
-        level->reason = fleet->has_search_ended ? LEVEL_ENDED : LEVEL_NO_REASON;
+        level->outcome = fleet->ladder.has_ended ? LEVEL_UNFINISHED : LEVEL_HELD;
+        level->reason = fleet->ladder.has_ended ? LEVEL_ENDED : LEVEL_NO_REASON;
     }
     if (level->outcome == LEVEL_FAILED) {
         level->causes = malloc(sizeof *level->causes);
     }
     if (level->causes != NULL) {
         causes_init(level->causes);
-        causes_copy(level->causes, &fleet->causes);
+        causes_copy(level->causes, &fleet->ladder.causes);
     }
     forget_causes(fleet);
 }
@@ -441,24 +445,24 @@ static void climb(struct fleet *fleet, struct level *level)
 {
     struct recorder *recorder = fleet->load->recorder;
     fleet->is_shortage_reported = false;
-    recorder_take_snapshot(recorder, &fleet->snapshots[AT_START]);
-    fleet->failed_before = calls_failed(fleet);
-    level->start_ns = fleet->snapshots[AT_START].taken_ns - fleet->load->start_ns;
+    recorder_take_snapshot(recorder, &fleet->ladder.snapshots[AT_START]);
+    fleet->ladder.failed_before = calls_failed(fleet);
+    level->start_ns = fleet->ladder.snapshots[AT_START].taken_ns - fleet->load->start_ns;
     const bool has_too_many = fleet->live > level->sessions;
     retire(fleet, level);
     if (fleet->load->ranks != NULL) {
         wait_for_others(fleet, level, has_too_many);
     }
-    fleet->rest_at_rows = rows_at_share(fleet, STEP_SHARE);
+    fleet->ladder.rest_at_rows = rows_at_share(fleet, STEP_SHARE);
     add_sessions(fleet, level);
     while (!reach_stage(fleet, STAGE_UP) && !check_failed(fleet, level) &&
            !check_search_end(fleet)) {
         level->up = tick(fleet, &level->ledger);
     }
-    fleet->rest_at_rows = UINT64_MAX;
-    gate_rest(&fleet->load->gate, fleet->has_search_ended);
-    recorder_take_snapshot(recorder, &fleet->snapshots[AT_HOLD]);
-    if (!check_failed(fleet, level) && !fleet->has_search_ended) {
+    fleet->ladder.rest_at_rows = UINT64_MAX;
+    gate_rest(&fleet->load->gate, fleet->ladder.has_ended);
+    recorder_take_snapshot(recorder, &fleet->ladder.snapshots[AT_HOLD]);
+    if (!check_failed(fleet, level) && !fleet->ladder.has_ended) {
         hold(fleet, level);
     }
     if (level->ledger.dropped > 0 ||
@@ -474,10 +478,10 @@ static struct level_room find_room(const struct fleet *fleet)
 {
     uint64_t total;
     const uint64_t used = memory_used(&total);
-    const unsigned fits = ladder_memory_fits(&fleet->memory, fleet->live, used);
+    const unsigned fits = ladder_memory_fits(&fleet->ladder.memory, fleet->live, used);
     struct level_room room = {.times = fleet->live == 0 ? 0 : (double)fits / fleet->live,
                               .used_bytes = used,
-                              .limit_bytes = fleet->memory.limit_bytes};
+                              .limit_bytes = fleet->ladder.memory.limit_bytes};
     if (fits == UINT32_MAX) {
         room.times = INFINITY;
     }
@@ -487,7 +491,7 @@ static struct level_room find_room(const struct fleet *fleet)
 /* Writes this rank's part of a level as bytes. Returns false if memory runs out. */
 static bool pack_level(const struct fleet *fleet, const struct level *part, struct buffer *bytes)
 {
-    const struct recorder_snapshot *at = fleet->snapshots;
+    const struct recorder_snapshot *at = fleet->ladder.snapshots;
     const size_t work = plan_work(fleet->load->plan)->operation;
     struct histogram connect, append = {.total = 0};
     histogram_subtract(recorder_histogram(&at[AT_HOLD], OPERATION_CONNECT),
@@ -504,9 +508,9 @@ static bool pack_level(const struct fleet *fleet, const struct level *part, stru
 static bool climb_rank_part(struct fleet *fleet, struct level *part, struct buffer *bytes)
 {
     part->sessions = ranks_sessions_here(fleet->load->ranks, part->sessions, false);
-    fleet->stage = STAGE_CLIMBS;
-    fleet->has_level_failed = false;
-    fleet->level = fleet->orders.level;
+    fleet->ladder.stage = STAGE_CLIMBS;
+    fleet->ladder.has_failed = false;
+    fleet->ladder.level = fleet->orders.level;
     climb(fleet, part);
     fleet_exchange(fleet, false); /* other ranks may wait for this stage */
     part->room = find_room(fleet);
@@ -544,7 +548,7 @@ static void gather(struct fleet *fleet, struct level *level, struct buffer *byte
         free(taken);
         taken = ranks_take_level(load->ranks, &rank, &size, &are_all);
     }
-    gate_rest(&load->gate, fleet->has_search_ended);
+    gate_rest(&load->gate, fleet->ladder.has_ended);
     for (unsigned i = 1; i < ranks_count(load->ranks); i++) {
         is_whole = is_whole && ranks_lost(load->ranks, i) == NULL;
     }
@@ -556,8 +560,8 @@ static void gather(struct fleet *fleet, struct level *level, struct buffer *byte
         level->outcome = LEVEL_UNFINISHED;
         level->reason = LEVEL_ENDED;
     }
-    fleet->up_everywhere = level->up;
-    fleet->room = level->room;
+    fleet->ladder.up_everywhere = level->up;
+    fleet->ladder.room = level->room;
 }
 
 /* Tries a level, and fills *level. */
@@ -596,17 +600,17 @@ static void follow_all(struct fleet *fleet)
 {
     struct load *load = fleet->load;
     for (;;) {
-        while (fleet->orders.level == fleet->level && !check_search_end(fleet)) {
+        while (fleet->orders.level == fleet->ladder.level && !check_search_end(fleet)) {
             wait_for_orders(fleet);
         }
-        if (fleet->orders.level == fleet->level) {
+        if (fleet->orders.level == fleet->ladder.level) {
             return;
         }
         struct buffer bytes = {0};
         struct level *level = search_add_level(fleet->search);
         if (level == NULL) {
             /* memory has run out: rank 0 ends the search when this part is missing */
-            fleet->level = fleet->orders.level;
+            fleet->ladder.level = fleet->orders.level;
             ranks_give_level(load->ranks, &bytes);
             fleet_end_search(fleet, SEARCH_MEMORY);
             continue;
@@ -621,14 +625,14 @@ static void follow_all(struct fleet *fleet)
         }
         ranks_give_level(load->ranks, &bytes);
         gate_rest(&load->gate, true);
-        while (fleet->orders.noted < fleet->level && fleet->orders.end != SEARCH_RANK_LOST) {
+        while (fleet->orders.noted < fleet->ladder.level && fleet->orders.end != SEARCH_RANK_LOST) {
             wait_for_orders(fleet);
         }
-        gate_rest(&load->gate, fleet->has_search_ended);
+        gate_rest(&load->gate, fleet->ladder.has_ended);
         const unsigned sessions = level->sessions;
         *level = part;
         level->sessions = sessions;
-        if (fleet->orders.noted == fleet->level) {
+        if (fleet->orders.noted == fleet->ladder.level) {
             level->outcome = fleet->orders.outcome;
         } else if (level->outcome == LEVEL_HELD) {
             /* the level was held here, but the results of the other ranks are unknown */
@@ -661,7 +665,8 @@ static void await_server(struct fleet *fleet)
             if (fleet->capacity > 0) {
                 fleet_start(fleet); /* if no thread starts, tries again after the pause */
             } else {
-                is_back = setup_query_limits(&asked, plan, NULL, &error) == EXIT_CODE_OK;
+                is_back =
+                    setup_query_limits(&asked, plan, fleet->load->ranks, &error) == EXIT_CODE_OK;
             }
         }
     }
@@ -674,9 +679,9 @@ static unsigned fit_memory(struct fleet *fleet, unsigned next)
 {
     struct search *search = fleet->search;
     const bool has_ranks = fleet->load->ranks != NULL;
-    const struct level_room room = has_ranks ? fleet->room : find_room(fleet);
+    const struct level_room room = has_ranks ? fleet->ladder.room : find_room(fleet);
     const unsigned held = search->held;
-    const unsigned live = has_ranks ? (unsigned)fleet->up_everywhere : fleet->live;
+    const unsigned live = has_ranks ? (unsigned)fleet->ladder.up_everywhere : fleet->live;
     const double most = room.times * live + 0.5; /* a NaN means that nothing is known yet */
     if (next <= live || !(most < next)) {
         return next;
@@ -695,7 +700,7 @@ static void climb_all(struct fleet *fleet)
 {
     struct load *load = fleet->load;
     struct search *search = fleet->search;
-    while (!fleet->has_search_ended) {
+    while (!fleet->ladder.has_ended) {
         const unsigned next = ladder_next(search, load->plan->search.first);
         search->end_note[0] = '\0';
         if (next == 0) {
@@ -718,9 +723,9 @@ static void climb_all(struct fleet *fleet)
         }
     }
     if (search->end == SEARCH_MEMORY && search->end_note[0] == '\0') {
-        /* with several machines, fleet->room is the memory of the fullest machine */
-        const bool is_known = fleet->room.machine[0] != '\0';
-        const struct level_room room = is_known ? fleet->room : find_room(fleet);
+        /* with several machines, fleet->ladder.room is the memory of the fullest machine */
+        const bool is_known = fleet->ladder.room.machine[0] != '\0';
+        const struct level_room room = is_known ? fleet->ladder.room : find_room(fleet);
         snprintf(search->end_note, sizeof search->end_note, "%s in use on %s%.60s; the limit is %s",
                  UNITS_BYTES(room.used_bytes), is_known ? "machine " : "this machine", room.machine,
                  UNITS_BYTES(room.limit_bytes));
@@ -732,22 +737,22 @@ enum status search_run(struct fleet *fleet, struct error *error)
     struct load *load = fleet->load;
     const uint64_t limit_bytes = load->plan->search.max_memory_bytes;
     uint64_t total = 0;
-    fleet->memory.base_bytes = memory_used(&total);
-    fleet->memory.limit_bytes = limit_bytes > 0 ? limit_bytes : total / 10 * 9;
+    fleet->ladder.memory.base_bytes = memory_used(&total);
+    fleet->ladder.memory.limit_bytes = limit_bytes > 0 ? limit_bytes : total / 10 * 9;
     if (total == 0) {
-        fleet->memory.limit_bytes = UINT64_MAX;
+        fleet->ladder.memory.limit_bytes = UINT64_MAX;
     }
-    fleet->deadline_ns = load->start_ns + load->plan->search.max_time_ns;
-    fleet->rest_at_rows = UINT64_MAX;
-    fleet->max_rows = fleet->search->max_rows;
-    if (load->ranks != NULL && fleet->max_rows > 0) {
-        fleet->max_rows =
-            (uint64_t)((double)fleet->max_rows * fleet->capacity / load->plan->sessions) + 1;
+    fleet->ladder.deadline_ns = load->start_ns + load->plan->search.max_time_ns;
+    fleet->ladder.rest_at_rows = UINT64_MAX;
+    fleet->ladder.max_rows = fleet->search->max_rows;
+    if (load->ranks != NULL && fleet->ladder.max_rows > 0) {
+        fleet->ladder.max_rows =
+            (uint64_t)((double)fleet->ladder.max_rows * fleet->capacity / load->plan->sessions) + 1;
     }
     bool has_memory = true;
     for (int i = 0; i < SNAPSHOTS; i++) {
-        has_memory &=
-            recorder_snapshot_init(&fleet->snapshots[i], recorder_operations(load->recorder));
+        has_memory &= recorder_snapshot_init(&fleet->ladder.snapshots[i],
+                                             recorder_operations(load->recorder));
     }
     if (has_memory) {
         gate_open(&load->gate, mono_now_ns());
@@ -777,7 +782,7 @@ enum status search_run(struct fleet *fleet, struct error *error)
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of a level");
     }
     for (int i = 0; i < SNAPSHOTS; i++) {
-        recorder_snapshot_fini(&fleet->snapshots[i]);
+        recorder_snapshot_fini(&fleet->ladder.snapshots[i]);
     }
     return has_memory ? STATUS_OK : STATUS_FATAL;
 }

@@ -269,26 +269,39 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
     return unsent;
 }
 
-void session_follow_epochs(struct session *session)
+/* Counts the work of the session's epoch that was due before end_ns but not begun. Transactions of
+ * the warm-up are not counted. */
+static void note_unsent(struct session *session, int64_t end_ns, int64_t waited_until_ns)
 {
     const struct load *load = session->load;
+    const bool has_script = load->plan->script != NULL;
+    const int64_t from_ns = has_script ? load->gate.go_ns + load->plan->warm_up_ns : 0;
+    if (!session_has_rate(session)) {
+        return;
+    }
+    const uint64_t unsent = session_count_unsent(session, from_ns, end_ns, waited_until_ns);
+    if (has_script) {
+        session_add(session, RECORDER_TRANSACTIONS_NOT_BEGUN, unsent);
+        session_add(session, RECORDER_TRANSACTIONS_DUE, unsent);
+    } else {
+        session->unsent += unsent;
+    }
+}
+
+void session_follow_epochs(struct session *session)
+{
     struct epoch *next;
     while ((next = atomic_load(&session->epoch->next)) != NULL) {
-        const bool has_script = load->plan->script != NULL;
-        const int64_t from_ns = has_script ? load->gate.go_ns + load->plan->warm_up_ns : 0;
-        const uint64_t unsent =
-            session_has_rate(session)
-                ? session_count_unsent(session, from_ns, next->start_ns, next->start_ns)
-                : 0;
-        if (has_script) {
-            session_add(session, RECORDER_TRANSACTIONS_NOT_BEGUN, unsent);
-            session_add(session, RECORDER_TRANSACTIONS_DUE, unsent);
-        } else {
-            session->unsent += unsent;
-        }
+        note_unsent(session, next->start_ns, next->start_ns);
         session->epoch = next;
         session->epoch_begun = session_begun(session);
     }
+}
+
+void session_close_schedule(struct session *session, int64_t end_ns)
+{
+    session_follow_epochs(session);
+    note_unsent(session, end_ns, MAX(session->work_end_ns, end_ns));
 }
 
 /* Records the times of a batch that was acknowledged, is in doubt, or was given up. Unless

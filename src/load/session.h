@@ -327,6 +327,10 @@ void session_cut_overdue(struct session *session, int64_t now_ns);
  * but not begun. The session's thread, or after its end the main thread. */
 void session_follow_epochs(struct session *session);
 
+/* Main thread, after the session's end: counts also the work of the last epoch that was due before
+ * end_ns but never begun, because the session was blocked, dropped or not connected. */
+void session_close_schedule(struct session *session, int64_t end_ns);
+
 /* Counts the batches (or transactions) of an ended session that were due from from_ns on and before
  * end_ns, but never begun. Adds each to the response times, with its wait until waited_until_ns as
  * a lower bound. Only with a rate. */

@@ -809,6 +809,8 @@ enum exit_code setup_query_limits(struct setup *setup, const struct plan *plan, 
         .context = setup,
         .what = "the server's limits",
         .notice = "waiting for the server to report its limits",
+        .limit_ns = TASK_HASTY_NS,
+        .is_hasty = true,
     };
     return task_conclude(task_run(&task, error), "the server had answered", error);
 }

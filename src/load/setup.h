@@ -94,7 +94,8 @@ struct setup {
     struct cut_list *cut;     /* the sessions to end before rows are counted again; may be NULL */
 };
 
-/* Asks a server, perhaps before any other connection, about its limits; creates nothing. Fills only
+/* Asks a server, perhaps before any other connection, about its limits, and waits at most
+ * TASK_HASTY_NS for each answer; creates nothing. Fills only
  * `server`, `connection` and `is_remote`, which own nothing. On failure, *error is the line to
  * print, and `connection` and `is_remote` hold the facts that are known without a connection. */
 enum exit_code setup_query_limits(struct setup *setup, const struct plan *plan, struct ranks *ranks,

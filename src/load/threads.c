@@ -131,8 +131,8 @@ void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger)
 /* Ends the search; a later reason does not replace the first. */
 static void note_end(struct fleet *fleet, enum search_end end)
 {
-    if (!fleet->has_search_ended) {
-        fleet->has_search_ended = true;
+    if (!fleet->ladder.has_ended) {
+        fleet->ladder.has_ended = true;
         fleet->search->end = end;
         gate_rest(&fleet->load->gate, true);
     }
@@ -142,8 +142,8 @@ void fleet_end_search(struct fleet *fleet, enum search_end end)
 {
     if (!ranks_follows(fleet->load->ranks)) {
         note_end(fleet, end);
-    } else if (fleet->wish == SEARCH_GOES_ON) {
-        fleet->wish = end;
+    } else if (fleet->ladder.wish == SEARCH_GOES_ON) {
+        fleet->ladder.wish = end;
     }
 }
 
@@ -161,19 +161,20 @@ void fleet_exchange(struct fleet *fleet, bool is_work_done)
     state->is_over = fleet->have_ended;
     state->is_stopped = is_stopped;
     state->reason = reason;
-    state->level = fleet->level;
-    state->stage = fleet->stage;
-    state->has_failed = fleet->has_level_failed;
+    state->level = fleet->ladder.level;
+    state->stage = fleet->ladder.stage;
+    state->has_failed = fleet->ladder.has_failed;
     state->end =
-        fleet->search != NULL && fleet->has_search_ended ? fleet->search->end : fleet->wish;
+        fleet->search != NULL && fleet->ladder.has_ended ? fleet->search->end : fleet->ladder.wish;
     const bool has_changed = ranks_states_differ(state, &before);
     if (!has_changed && now_ns < fleet->next_exchange_ns) {
         return;
     }
     /* a rank that waits for the others asks often */
-    const bool waits = fleet->search != NULL
-                           ? fleet->stage != STAGE_CLIMBS || fleet->orders.noted == fleet->level
-                           : is_work_done || (fleet->is_up && fleet->orders.go_ns == 0);
+    const bool waits =
+        fleet->search != NULL
+            ? fleet->ladder.stage != STAGE_CLIMBS || fleet->orders.noted == fleet->ladder.level
+            : is_work_done || (fleet->is_up && fleet->orders.go_ns == 0);
     fleet->next_exchange_ns = now_ns + (waits ? WAIT_NS : LINE_TICK_NS / 2);
     if (has_changed || now_ns >= fleet->next_count_ns) {
         fleet->next_count_ns = now_ns + (fleet->search == NULL ? COUNT_NS : LINE_TICK_NS);

@@ -30,56 +30,58 @@ enum {
     SNAPSHOTS,
 };
 
+/* The state of a search, level by level. */
+struct ladder {
+    unsigned level; /* number of the current level */
+    enum ranks_stage stage;
+    bool has_failed;        /* the current level has failed here */
+    uint64_t failed_before; /* number of calls that failed before this level, or because sessions
+                               were cut for this level */
+    struct causes causes;   /* failures at the current level */
+    struct recorder_snapshot snapshots[SNAPSHOTS]; /* snapshots of the current level: at its start,
+                                                      and at the start and the end of its hold */
+    uint64_t rest_at_rows; /* sessions rest when rows_written reaches this number; UINT64_MAX =
+                              never */
+
+    int64_t deadline_ns;
+    uint64_t max_rows;    /* this process's share of search->max_rows; 0 = unlimited */
+    int64_t next_rows_ns; /* moment of the next sum of rows_written */
+    uint64_t rows_written;
+    struct ladder_memory memory;
+    int64_t next_memory_ns; /* moment of the next check of the memory */
+    struct level_room room; /* room in memory after the latest level */
+    uint64_t up_everywhere; /* sessions of all ranks that were up at the end of the latest level */
+    bool has_ended;         /* search->end has the reason */
+    enum search_end wish;   /* reason for which this rank asks rank 0 to end the search, on a rank
+                               other than 0 */
+};
+
 struct fleet {
     struct load *load;        /* state that all sessions share; borrowed */
     struct result *result;    /* result that the fleet fills; borrowed */
+    struct search *search;    /* the search; NULL: a run; borrowed */
+    struct ladder ladder;     /* only for a search */
     struct session *sessions; /* one entry for each place */
     unsigned capacity;
     unsigned used;       /* number of places that ever had a session: places 0 to used - 1 */
     unsigned first_free; /* number of the first place that may be free */
     unsigned live;       /* number of sessions whose thread was started and is not joined */
     unsigned leaving;    /* part of `live`: number of sessions that were asked to leave */
+    /* the gate's numbers at the last wait, plus the sessions that were started since */
+    struct gate_numbers numbers;
+    struct session_ledger total; /* outcomes of all sessions that were joined */
+    uint64_t cut;                /* part of `total`: number of sessions whose connection was cut */
+    int64_t next_interrupt_ns;   /* moment of the next cut of late sessions; 0: no cut is due yet */
+    int64_t next_overdue_ns;     /* moment of the next check of the calls, with --timeout */
     bool is_shortage_reported;
     bool is_up;           /* the sessions of a run are connected, or have failed */
     bool is_end_reported; /* the sampler knows that the work has ended */
+    bool have_ended;      /* the sessions have ended */
 
     /* State that is exchanged with other ranks. */
     struct ranks_state state;
     struct ranks_orders orders; /* the latest orders of rank 0 */
     int64_t next_exchange_ns, next_count_ns;
-    bool have_ended; /* the sessions have ended */
-    /* The members up to up_everywhere are for a search only. */
-    unsigned level; /* number of the current level */
-    enum ranks_stage stage;
-    bool has_level_failed;
-    /* reason for which this rank asks rank 0 to end the search, on a rank other than 0 */
-    enum search_end wish;
-    struct level_room room; /* room in memory after the latest level */
-    uint64_t up_everywhere; /* sessions of all ranks that were up at the end of the latest level */
-
-    int64_t next_interrupt_ns; /* moment of the next cut of late sessions; 0: no cut is due yet */
-    int64_t next_overdue_ns;   /* moment of the next check of the calls, with --timeout */
-    /* the gate's numbers at the last wait, plus the sessions that were started since */
-    struct gate_numbers numbers;
-    struct session_ledger total; /* outcomes of all sessions that were joined */
-    uint64_t cut;                /* part of `total`: number of sessions whose connection was cut */
-
-    /* The members below are for a search only. */
-    struct search *search;
-    struct causes causes; /* failures at the current level */
-    struct ladder_memory memory;
-    int64_t deadline_ns;
-    int64_t next_memory_ns; /* moment of the next check of the memory */
-    int64_t next_rows_ns;   /* moment of the next sum of rows_written */
-    uint64_t rows_written;
-    /* sessions rest when rows_written reaches this number; UINT64_MAX = never */
-    uint64_t rest_at_rows;
-    uint64_t max_rows;     /* this process's share of search->max_rows; 0 = unlimited */
-    bool has_search_ended; /* search->end has the reason */
-    /* number of calls that failed before this level, or because sessions were cut for this level */
-    uint64_t failed_before;
-    struct recorder_snapshot snapshots[SNAPSHOTS]; /* snapshots of the current level: at its start,
-                                                      and at the start and the end of its hold */
 };
 
 /* Resets the session of a place for its next use. The rows of the place go on where they
