@@ -9,8 +9,8 @@
 
 #include "base/mono.h"
 #include "base/process.h"
+#include "load/fleet_state.h"
 #include "load/gate.h"
-#include "load/threads.h"
 
 /* Returns the moment at which the last session finished its work; the moment at which the gate was
  * opened if no session has worked since then. */

@@ -9,9 +9,9 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "load/fleet_state.h"
 #include "load/gate.h"
-#include "load/threads.h"
-#include "load/watch.h"
+#include "load/wait_watch.h"
 #include "measure/procfs.h"
 #include "ranks/merge.h"
 

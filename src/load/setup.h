@@ -12,7 +12,7 @@
 #include "append/adapter.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "load/watch.h"
+#include "load/storage.h"
 #include "measure/result.h"
 #include "plan/facts.h"
 #include "plan/plan.h"

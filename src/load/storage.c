@@ -1,4 +1,4 @@
-#include "load/watch.h"
+#include "load/storage.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -54,6 +54,7 @@ RANDOM_TESTS = {
     "load/dry_run": "cli.dry_run cli.workload_metrics cli.help",
     "load/epoch": "unit.shapes unit.fleet cli.control",
     "load/fleet": "unit.shapes unit.fleet cli.goldens cli.shapes cli.limits cli.groups cli.workloads",
+    "load/fleet_state": "unit.shapes cli.limits cli.goldens cli.surface unit.ladder",
     "load/gate": "unit.shapes unit.fleet cli.limits cli.shapes cli.surface cli.goldens cli.control cli.interrupt",
     "load/generator": "unit.shapes cli.sqlite cli.limits cli.surface cli.goldens cli.null",
     "load/line": "unit.shapes unit.fleet cli.invariants cli.workload_faults unit.ladder",
@@ -69,12 +70,11 @@ RANDOM_TESTS = {
     "load/table_mark": "unit.datasets unit.setup cli.dry_run cli.check cli.tpcb cli.hosts cli.workloads cli.prepare",
     "load/task": "unit.setup cli.check cli.dry_run cli.invariants cli.http_hosts cli.http_faults cli.hosts "
                  "cli.interrupt cli.sqlite",
-    "load/threads": "unit.shapes cli.limits cli.goldens cli.surface unit.ladder",
     "load/transactions": "cli.workload_values cli.workload_metrics cli.workload_docs cli.transaction_log "
                          "cli.workload_faults cli.workloads cli.goldens cli.workload_stuck",
     "load/verify": "unit.setup cli.tpcb cli.workload_values cli.invariants cli.check cli.sqlite_verify_rows cli.surface "
                    "cli.hosts cli.goldens",
-    "load/waits": "unit.wait_watch cli.sqlite_waits cli.check",
+    "load/wait_watch": "cli.sqlite_waits cli.check",
     "measure/io": "cli.check cli.limits cli.disk cli.hosts unit.sampler",
     "measure/ledger": "unit.verdict unit.shapes unit.fleet cli.sqlite_verify_rows cli.surface cli.groups cli.goldens",
     "measure/levels": "unit.ladder cli.surface cli.limits cli.workload_metrics cli.find_max",

@@ -7,7 +7,7 @@
 
 #include "base/mono.h"
 #include "load/fleet.h"
-#include "load/threads.h"
+#include "load/fleet_state.h"
 #include "plan/facts.h"
 
 enum {

@@ -1,4 +1,4 @@
-/* The polls of --waits (load/waits.c) at a server whose answers are given. The threads of this
+/* The polls of --waits (load/wait_watch.c) at a server whose answers are given. The threads of this
  * process stand for the server's threads. */
 #include "unit/unit.h"
 
@@ -14,7 +14,7 @@
 #include "base/mono.h"
 #include "base/text.h"
 #include "load/setup.h"
-#include "load/watch.h"
+#include "load/wait_watch.h"
 #include "unit/given.h"
 
 enum {

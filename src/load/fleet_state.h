@@ -1,10 +1,10 @@
 /*
- * Starts, cuts and joins the threads of the sessions, one by one, and holds the state of a run or a
- * search. Used by fleet.c, which runs all sessions at once, and search.c, which adds and retires
- * sessions level by level. Main thread.
+ * The state of a run or a search, and what both do with it: start, cut and join the threads of the
+ * sessions, one by one, and exchange messages with other ranks. Used by fleet.c, which runs all
+ * sessions at once, and search.c, which adds and retires sessions level by level. Main thread.
  */
-#ifndef LOAD_THREADS_H
-#define LOAD_THREADS_H
+#ifndef LOAD_FLEET_STATE_H
+#define LOAD_FLEET_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

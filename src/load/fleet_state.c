@@ -1,4 +1,4 @@
-#include "load/threads.h"
+#include "load/fleet_state.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "load/watch.h"
+#include "load/wait_watch.h"
 
 #include <errno.h>
 #include <pthread.h>

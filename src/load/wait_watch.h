@@ -1,0 +1,46 @@
+/*
+ * Polls what the sessions' calls wait for (--waits; see measure/waits.h), on a thread and a
+ * connection of its own.
+ *
+ * A poll takes time of the server's CPUs. So the pause after it follows its cost: polls take at
+ * most WAIT_CPU_SHARE of one CPU, but their interval stays between WAIT_GAP_MIN_NS and
+ * WAIT_GAP_MAX_NS. The cost is the CPU time of the connection's process or thread at the server,
+ * plus the CPU time of the polling thread, if this machine shows the server's CPU time; else the
+ * cost is the duration of the poll. A poll that fails is counted, and is not repeated before the
+ * next interval; a lost connection is opened again.
+ */
+#ifndef LOAD_WAIT_WATCH_H
+#define LOAD_WAIT_WATCH_H
+
+#include <stdint.h>
+
+#include "append/error.h"
+#include "base/mono.h"
+#include "measure/waits.h"
+#include "plan/plan.h"
+
+#define WAIT_CPU_SHARE 0.02
+#define WAIT_GAP_MIN_NS (100 * MONO_NS_PER_MS)
+#define WAIT_GAP_MAX_NS (2 * MONO_NS_PER_S)
+
+struct setup;
+struct wait_watch;
+
+/* Connects and polls once, before the sessions connect. Then starts the thread, which polls only
+ * between wait_watch_begin and wait_watch_end. Everything is borrowed. Returns NULL with *error set
+ * when the database does not show what its sessions wait for. */
+struct wait_watch *wait_watch_start(struct waits *waits, const struct setup *setup,
+                                    const struct plan *plan, const struct recorder *recorder,
+                                    struct error *error);
+
+/* Let polling begin at the monotonic moment begin_ns, and let it end at once. A poll that is under
+ * way at the end does not count. Polling can begin again. Any thread may call them. `watch` may be
+ * NULL.
+ */
+void wait_watch_begin(struct wait_watch *watch, int64_t begin_ns);
+void wait_watch_end(struct wait_watch *watch);
+
+/* Ends the thread and frees `watch`, which may be NULL. */
+void wait_watch_stop(struct wait_watch *watch);
+
+#endif
