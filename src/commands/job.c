@@ -598,7 +598,7 @@ static void judge(struct job *job, const char *why_not)
             snprintf(search->figures_note, sizeof search->figures_note,
                      "the levels cannot be compared: %.190s", change);
         }
-        search_judge(search, result, context.is_local, context.was_interrupted);
+        search_judge(search, result, &context);
         return;
     }
     /* read the events that the user has written to the run's folder */

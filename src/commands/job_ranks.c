@@ -200,7 +200,8 @@ static enum exit_code follow(struct job *job, enum command command)
     if (!is_merged) { /* rank 0 needs longer, or is lost */
         judge_rank(job, job->result);
         if (job->search != NULL) {
-            search_judge(job->search, job->result, !job->setup.is_remote, interrupt_requested());
+            const struct judge_context context = job_judge_context(job);
+            search_judge(job->search, job->result, &context);
         }
         run_files_finish(job->files, job->result);
         job_add_file_problems(job);

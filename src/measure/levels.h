@@ -113,6 +113,7 @@ enum search_bound {
     BOUND_PROGRAM, /* the most sessions that append supports */
 };
 
+struct judge_context;
 struct result;
 
 struct search {
@@ -188,7 +189,7 @@ extern const char *const search_bound_names[];
  * or when a bound was reached after a level had held. It is 3 or 4 when the first level failed, by
  * the side that set the limit; 1 when rows are lost or uncounted; 4 when the server went away; 130
  * after a signal. */
-void search_judge(const struct search *search, struct result *result, bool is_local,
-                  bool was_interrupted);
+void search_judge(const struct search *search, struct result *result,
+                  const struct judge_context *context);
 
 #endif

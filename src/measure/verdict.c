@@ -432,6 +432,13 @@ static void judge_end(struct judge *judge)
                 UNITS_COUNT(context->untraced));
 }
 
+/* Rule: rows that a script committed are lost. */
+static void judge_committed(struct judge *judge)
+{
+    FAIL_IF(judge, judge->lost > 0, EXIT_CODE_SHORT, "", "%s lost",
+            COUNTED(judge->lost, "committed row is", "committed rows are"));
+}
+
 /* Rules: the client was the bottleneck or stood still. */
 static void judge_client(struct judge *judge, const struct client_machine *machine)
 {
@@ -457,8 +464,7 @@ static void judge_sessions(struct judge *judge)
     DEGRADED_IF(judge, result->sessions_cut > 0, "%s", judge->cut);
     DEGRADED_IF(judge, s->finished < s->requested, "only %s sessions finished",
                 PART(s->finished, s->requested));
-    FAIL_IF(judge, judge->lost > 0, EXIT_CODE_SHORT, "", "%s lost",
-            COUNTED(judge->lost, "committed row is", "committed rows are"));
+    judge_committed(judge);
     FAIL_IF(judge, broken[0] != '\0', EXIT_CODE_SHORT, "", "%s", broken);
 }
 
@@ -883,21 +889,22 @@ static void judge_no_level(struct judge *judge, const struct search *search)
 }
 
 /* All rules for a search, in their order. */
-static void judge_search(struct judge *judge, const struct search *search, bool was_interrupted)
+static void judge_search(struct judge *judge, const struct search *search)
 {
     const struct result *result = judge->result;
     const struct verification *v = &result->verification;
     const enum exit_code end_code = search->end == SEARCH_GONE ? EXIT_CODE_SERVER : EXIT_CODE_SHORT;
     const char *broken = describe_broken(result, TEXT);
     const char *still = describe_standstill(result, TEXT);
+    const char *uncounted = v->state == VERIFICATION_FAILED ? v->reason : judge->uncounted;
     const char *held = COUNTED(search->held, "session was held", "sessions were held");
     const char *failed = UNITS_COUNT(search->failed);
     unsigned held_levels;
     const unsigned disturbed = count_disturbed(search, judge->context->is_local, &held_levels);
+    FAIL_IF(judge, search->end == SEARCH_INTERRUPTED || judge->context->was_interrupted,
+            EXIT_CODE_INTERRUPTED, "", "interrupted: at least %s", held);
     judge_ledgers(judge);
     EXIT_IF(judge, broken[0] != '\0', EXIT_CODE_SHORT, "", "%s", broken);
-    FAIL_IF(judge, search->end == SEARCH_INTERRUPTED || was_interrupted, EXIT_CODE_INTERRUPTED, "",
-            "interrupted: at least %s", held);
     FAIL_IF(judge, search->end == SEARCH_SCRIPT, judge->script_code, "", "%s", judge->script_error);
     for (size_t i = 0; i < result->rank_count; i++) {
         FAIL_IF(judge, !result->ranks[i].is_known, EXIT_CODE_SHORT, "",
@@ -905,14 +912,16 @@ static void judge_search(struct judge *judge, const struct search *search, bool 
                 held);
     }
     judge_lost(judge, v->is_shrunk);
+    judge_committed(judge);
     DEGRADED_IF(judge, broken[0] != '\0', "%s", broken);
     rule(judge, still[0] != '\0', VERDICT_INVALID, EXIT_CODE_INVALID, "", "%s", still);
     judge_no_level(judge, search);
-    FAIL_IF(judge, v->state == VERIFICATION_FAILED, end_code, "",
-            "the rows were not counted after the search: %.150s", v->reason);
+    FAIL_IF(judge, uncounted != NULL, end_code, "",
+            "the rows were not counted after the search: %.150s",
+            uncounted == NULL ? "" : uncounted);
     FAIL_IF(judge, v->is_shrunk, EXIT_CODE_SHORT, "",
             "the table has fewer rows than before the search: another client deleted rows");
-    judge_unchecked(judge);
+    judge_script(judge);
     FAIL_IF(judge, search->end == SEARCH_GONE, end_code, "", "%s, then the server was gone", held);
     FAIL_IF(judge, search->end == SEARCH_STUCK, end_code, "",
             "%s, then some sessions did not disconnect", held);
@@ -926,12 +935,11 @@ static void judge_search(struct judge *judge, const struct search *search, bool 
     VALID_IF(judge, true, "%s, and no level failed: more may be possible", held);
 }
 
-void search_judge(const struct search *search, struct result *result, bool is_local,
-                  bool was_interrupted)
+void search_judge(const struct search *search, struct result *result,
+                  const struct judge_context *context)
 {
-    const struct judge_context context = {.is_local = is_local};
     struct judge judge;
-    judge_begin(&judge, result, &context);
-    judge_search(&judge, search, was_interrupted);
+    judge_begin(&judge, result, context);
+    judge_search(&judge, search);
     result_set_exit(result);
 }

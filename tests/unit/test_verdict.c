@@ -794,7 +794,7 @@ static struct made *make(void)
 static void assert_judged(struct made *made, enum exit_code code, enum verdict verdict,
                           const char *words)
 {
-    search_judge(&made->search, &made->result, true, false);
+    search_judge(&made->search, &made->result, &(struct judge_context){.is_local = true});
     assert_int_equal(made->result.exit_code, code);
     assert_int_equal(made->result.verdict, verdict);
     assert_non_null(strstr(made->result.verdict_reason, words));
@@ -813,15 +813,62 @@ TEST(test_a_search_that_breaks_a_claim)
     made->result.invariants = &claim;
     made->result.invariant_count = 1;
     assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "1 of 1 invariants is broken: no gap");
-    /* also for the exit code of a search that was interrupted */
     made->search.end = SEARCH_INTERRUPTED;
-    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "interrupted: at least 297 sessions");
-    assert_string_equal(made->result.exit_reason, "1 of 1 invariants is broken: no gap (2 rows)");
+    assert_judged(made, EXIT_CODE_INTERRUPTED, VERDICT_DEGRADED, "interrupted: at least 297");
     claim = (struct invariant_result){.state = VERIFICATION_FAILED, .reason = "gone"};
     made = make();
     made->result.invariants = &claim;
     made->result.invariant_count = 1;
     assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "could not be checked: gone");
+}
+
+/* A search judges the tables and the checks of its script as a run does. */
+TEST(test_a_search_of_a_script)
+{
+    static const struct {
+        struct verification table;
+        enum search_end end;
+        enum exit_code code;
+        const char *words;
+    } cases[] = {
+        {{.state = VERIFICATION_DONE, .lost = 3},
+         SEARCH_FOUND,
+         EXIT_CODE_SHORT,
+         "3 committed rows are lost"},
+        {{.state = VERIFICATION_DONE, .surplus = 1},
+         SEARCH_FOUND,
+         EXIT_CODE_OK,
+         "the tables have 1 more row than the run committed"},
+        {{.state = VERIFICATION_FAILED, .reason = "no answer"},
+         SEARCH_FOUND,
+         EXIT_CODE_SHORT,
+         "the rows were not counted after the search: no answer"},
+        {{.state = VERIFICATION_FAILED, .reason = "no answer"},
+         SEARCH_GONE,
+         EXIT_CODE_SERVER,
+         "the rows were not counted after the search: no answer"},
+    };
+    EACH_CASE (i, cases, "%s", cases[i].words) {
+        struct verification table = cases[i].table;
+        struct made *made = make();
+        made->result.datasets = &table;
+        made->result.dataset_count = 1;
+        made->search.end = cases[i].end;
+        assert_judged(made, cases[i].code, VERDICT_DEGRADED, cases[i].words);
+    }
+}
+
+TEST(test_a_search_whose_transactions_do_not_balance)
+{
+    struct scripted_run run;
+    make_scripted(&run);
+    const struct made *made = make();
+    search_judge(&made->search, run.result, &scripted);
+    assert_int_equal(run.result->verdict, VERDICT_VALID);
+    run.counts[COUNT_BEGUN]++;
+    search_judge(&made->search, run.result, &scripted);
+    assert_int_equal(run.result->exit_code, EXIT_CODE_INTERNAL);
+    end_scripted(&run);
 }
 
 TEST(test_a_search_next_to_other_programs)
@@ -1236,7 +1283,7 @@ TEST(test_order_of_the_rules_with_a_script)
 static void expect_ranked_search(struct made *made, enum exit_code code, const char *verdict,
                                  const char *exit)
 {
-    search_judge(&made->search, &made->result, true, false);
+    search_judge(&made->search, &made->result, &(struct judge_context){.is_local = true});
     expect_order(&made->result, code, verdict, exit);
 }
 
@@ -1274,14 +1321,11 @@ TEST(test_order_of_the_rules_of_a_search)
     expect_ranked_search(made, EXIT_CODE_SHORT, "rank 0 on machine b was lost", "1 of 1 inv");
     made->search.end = SEARCH_SCRIPT;
     expect_ranked_search(made, EXIT_CODE_SHORT, "the script has an error", "1 of 1 invariants");
-    search_judge(&made->search, r, true, true);
-    expect_order(r, EXIT_CODE_SHORT, "interrupted: at least 0 sessions", "1 of 1 invariants");
-    claim.rows = 0;
-    search_judge(&made->search, r, true, true);
-    expect_order(r, EXIT_CODE_INTERRUPTED, "interrupted: at least 0 sessions", NULL);
-    claim.rows = 1;
     r->rows.planned++;
     expect_ranked_search(made, EXIT_CODE_INTERNAL, "a ledger does not balance", NULL);
+    search_judge(&made->search, r,
+                 &(struct judge_context){.is_local = true, .was_interrupted = true});
+    expect_order(r, EXIT_CODE_INTERRUPTED, "interrupted: at least 0 sessions", NULL);
 }
 
 TEST(test_bounds_of_client_bound)
@@ -2087,7 +2131,7 @@ TEST(test_words_of_a_condition)
 
 static void expect_search(struct made *made, enum exit_code code, const char *words)
 {
-    search_judge(&made->search, &made->result, true, false);
+    search_judge(&made->search, &made->result, &(struct judge_context){.is_local = true});
     assert_string_equal(made->result.verdict_reason, words);
     assert_string_equal(made->result.exit_reason, code == EXIT_CODE_OK ? "" : words);
     assert_int_equal(made->result.exit_code, code);
@@ -2114,7 +2158,8 @@ TEST(test_words_of_a_search)
     made->search.end = SEARCH_INTERRUPTED;
     expect_search(made, EXIT_CODE_INTERRUPTED, "interrupted: at least 1 session was held");
     made->search.end = SEARCH_TIME;
-    search_judge(&made->search, &made->result, true, true);
+    search_judge(&made->search, &made->result,
+                 &(struct judge_context){.is_local = true, .was_interrupted = true});
     assert_string_equal(made->result.exit_reason, "interrupted: at least 1 session was held");
     made->search.end = SEARCH_SCRIPT;
     expect_search(made, EXIT_CODE_USAGE, "the script has an error");
@@ -2177,6 +2222,7 @@ TEST(test_words_about_levels_next_to_other_programs)
                   "297 sessions were held, but other programs used most of this machine's CPUs at "
                   "2 of 3 levels: rows/s and the knee do not describe the server");
     assert_int_equal(made->result.verdict, VERDICT_DEGRADED);
-    search_judge(&made->search, &made->result, false, false); /* all used by others or append */
+    search_judge(&made->search, &made->result,
+                 &(struct judge_context){.is_local = false}); /* all used by others or append */
     assert_non_null(strstr(made->result.verdict_reason, "at 3 of 3 levels"));
 }
