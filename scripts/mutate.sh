@@ -8,11 +8,12 @@
 #   scripts/mutate.sh list            prints the mutations and checks that each old text occurs once
 #
 # The named mutations are in tests/mutations/*.txt. A random mutation must make one of the tests fail that
-# mutate.py lists for its file and that need no server; tests begin for at most 90 s. A random mutation that
+# mutate.py lists for its file and that need no server, which begin for at most 90 s; then, if
+# APPEND_TEST_POSTGRESQL and APPEND_TEST_MARIADB name servers, also those that need them. A random mutation that
 # does not compile, or that leaves the file's object code with -O2 unchanged ("same code"), is not counted;
 # one that only makes an array larger by 1 is not drawn.
 # Mutations are applied to a copy of the tree in a temporary folder, which is removed at
-# the end, even after Ctrl-C. Database servers are not needed.
+# the end, even after Ctrl-C. Only `random` uses database servers.
 # Start it without nice and taskset: append reports both, so goldens would differ without a mutation. To leave
 # the CPUs to other programs, start it with `chrt --idle 0`.
 # Environment: WORK (a folder for the copy, which is kept, so that the next call builds less), CC.

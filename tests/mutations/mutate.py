@@ -101,6 +101,31 @@ RANDOM_TESTS = {
                     "cli.workload_endless",
     "script/values": "unit.script unit.plan cli.dry_run cli.tpcb cli.workload_values",
 }
+# The tests that are tried after those, if APPEND_TEST_POSTGRESQL and APPEND_TEST_MARIADB name servers (harness.py).
+RANDOM_SERVER_TESTS = {
+    "limits/evidence": "cli.postgresql_limits",
+    "limits/limits": "cli.postgresql_limits",
+    "load/calls": "cli.postgresql_restarts",
+    "load/datasets": "cli.postgresql_prepare cli.mariadb_prepare",
+    "load/dry_run": "cli.postgresql_dry_run cli.mariadb_dry_run",
+    "load/fleet": "cli.ranks",
+    "load/fleet_state": "cli.find_max cli.ranks",
+    "load/line": "cli.postgresql_restarts",
+    "load/loader": "cli.postgresql_prepare",
+    "load/search": "cli.find_max cli.postgresql_find_max cli.ranks",
+    "load/server": "cli.postgresql_io cli.mariadb_io",
+    "load/session": "cli.postgresql_restarts",
+    "load/setup": "cli.postgresql cli.mariadb cli.postgresql_prepare",
+    "load/table_mark": "cli.postgresql_prepare cli.mariadb_prepare",
+    "load/task": "cli.postgresql_restarts",
+    "load/transactions": "cli.postgresql_workload_faults cli.mariadb_workload_faults",
+    "load/verify": "cli.postgresql_verify_rows cli.ranks_faults",
+    "load/wait_watch": "cli.postgresql_waits cli.mariadb_waits",
+    "measure/io": "cli.postgresql_io cli.mariadb_io",
+    "measure/levels": "cli.find_max cli.ranks",
+    "measure/verdict": "cli.postgresql_find_max",
+    "measure/waits": "cli.postgresql_waits cli.mariadb_waits",
+}
 SURVIVORS_MAX_PERCENT = 5
 NOT_COPIED = re.compile(r"\.git|build.*|append-runs.*|__pycache__")
 
@@ -250,7 +275,9 @@ class Workshop:
     def command_of(self, suite, case):
         """Returns a test's command and environment for a single case."""
         properties = {entry["name"]: entry["value"] for entry in self.tests[suite].get("properties", [])}
-        env = {name: value for name, value in os.environ.items() if not name.startswith("APPEND_TEST_")}
+        has_server = any(suite in tests.split() for tests in RANDOM_SERVER_TESTS.values())
+        env = {name: value for name, value in os.environ.items()
+               if has_server or not name.startswith("APPEND_TEST_")}
         env.update(entry.split("=", 1) for entry in properties.get("ENVIRONMENT", []))
         env.update(TMPDIR=str(self.temp), PYTHONDONTWRITEBYTECODE="1")
         command = list(self.tests[suite]["command"])
@@ -405,6 +432,13 @@ def tests_of(shop, file):
     return [group for group in groups if group]
 
 
+def server_tests_of(file):
+    """Returns groups of tests that need the servers of the environment; none without servers."""
+    key = file.removeprefix("src/").removesuffix(".c")
+    has_servers = "APPEND_TEST_POSTGRESQL" in os.environ and "APPEND_TEST_MARIADB" in os.environ
+    return [[name] for name in RANDOM_SERVER_TESTS.get(key, "").split() if has_servers]
+
+
 def judge_mutant(shop, file, number, line):
     """Applies a mutation, builds, runs tests until one fails, and restores the file. Returns (result, details)."""
     path = shop.tree / file
@@ -413,17 +447,19 @@ def judge_mutant(shop, file, number, line):
     unchanged = object_code(shop, file, "-O2")
     if unchanged is None:
         raise Wrong(f"{file} does not build without a mutation")
-    env = {name: value for name, value in os.environ.items() if not name.startswith("APPEND_TEST_")}
-    env.update(TMPDIR=str(shop.temp), PYTHONDONTWRITEBYTECODE="1")
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("APPEND_TEST_")}
     try:
         path.write_text("".join([*lines[:number - 1], line, *lines[number:]]))
         code = object_code(shop, file, "-O2")
         if code in (None, unchanged):
             return "does not build" if code is None else "same code", ""
         end = time.monotonic() + RANDOM_LIMIT_S
-        for tests in tests_of(shop, file):
-            if time.monotonic() > end:
-                break
+        quick, slow = tests_of(shop, file), server_tests_of(file)
+        for tests in [*quick, *slow]:
+            if tests in quick and time.monotonic() > end:
+                continue
+            env = {**(alone if tests in quick else os.environ), "TMPDIR": str(shop.temp),
+                   "PYTHONDONTWRITEBYTECODE": "1"}
             if shop.make({shop.target_of(name) for name in tests}, jobs=os.cpu_count()):
                 return "does not build", ""
             pattern = "|".join(re.escape(name) for name in tests)

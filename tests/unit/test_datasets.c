@@ -841,7 +841,7 @@ TEST(loads)
                      "mark \"t\" 'made by append: loaded\n"
                      "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
         {.name = "indexes",
-         .script = KEYED("5", "index = {'v', 'id, lower(v)'}"),
+         .script = KEYED("5", "index = {'v', 'id , lower(v)'}"),
          .expected = "create index \"t_v\" on \"t\" (\"v\")\n"
                      "create index \"t_id_lower_v_\" on \"t\" (\"id\", lower(v))\n"
                      "append t id v from 1: 5 rows\n"
