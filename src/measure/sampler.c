@@ -226,14 +226,14 @@ double cpu_others(const struct cpu_shares *shares, bool has_server)
     return fmax(shares->host - shares->client - server, 0);
 }
 
-/* Samples whose host shares differ by less than this count as equally busy; the server's share
- * decides. */
+/* Samples whose host shares are within this distance of the highest count as equally busy; the
+ * server's share decides. */
 #define SAME_PERCENT 0.5
 
 void cpu_shares_raise(struct cpu_shares *max, struct cpu_shares *at_max,
                       const struct cpu_shares *shares)
 {
-    if (shares->host > max->host + SAME_PERCENT ||
+    if (shares->host > at_max->host + SAME_PERCENT ||
         (shares->host > max->host - SAME_PERCENT &&
          fmax(shares->server, 0) >= fmax(at_max->server, 0))) {
         *at_max = *shares;
