@@ -190,13 +190,19 @@ enum status disk_cut_power(struct disk *disk, struct error *error)
     return disk->is_cut ? STATUS_OK : STATUS_FATAL;
 }
 
-static enum status fail_remount(const struct disk *disk, const char *why, struct error *error)
+/* Prints the commands that mount the user's file system again, and fails with the reason. */
+static enum status fail_remount(const struct disk *disk, bool is_mounted, const char *why,
+                                struct error *error)
 {
     const struct disk_mount *mount = &disk->mount;
+    notice_print("to mount the server's file system again: %s%s%smount -t %s -o %s %s %s",
+                 is_mounted ? "umount " : "", is_mounted ? mount->folder : "",
+                 is_mounted ? " && " : "", mount->type, mount->options, mount->source,
+                 mount->folder);
+    error_clear(error);
     error_set(error, ERROR_SYSTEM, 0, NULL,
-              "the file system of the server could not be mounted again%s: mount -t %s -o %.200s "
-              "%s %s",
-              why, mount->type, mount->options, mount->source, mount->folder);
+              "the file system of the server, %.100s, could not be mounted again%s", mount->folder,
+              why);
     return STATUS_FATAL;
 }
 
@@ -217,7 +223,7 @@ static enum status mount_theirs(const struct disk *disk, struct error *error)
         has_ended = child_wait(pid, UNMOUNT_PAUSE_NS, &end);
     }
     return has_ended && end.signal == 0 && end.code == 0 ? STATUS_OK
-                                                         : fail_remount(disk, "", error);
+                                                         : fail_remount(disk, false, "", error);
 }
 
 /* Waits until no file system uses the device. If another mount namespace keeps a copy of the mount,
@@ -245,9 +251,14 @@ static enum status remount_theirs(struct disk *disk, struct error *error)
      * last mount */
     const int device = open(disk->mount.source, O_RDONLY | O_CLOEXEC);
     enum status status = unmount_disk(disk, error);
-    if (status == STATUS_OK && !await_last_mount(disk)) {
-        status =
-            fail_remount(disk, ", because another mount namespace has not unmounted it", error);
+    if (status != STATUS_OK) {
+        char why[100];
+        snprintf(why, sizeof why, ", because it cannot be unmounted: %s",
+                 strerror(error->native_code));
+        status = fail_remount(disk, true, why, error);
+    } else if (!await_last_mount(disk)) {
+        status = fail_remount(disk, false, ", because another mount namespace has not unmounted it",
+                              error);
     }
     if (status == STATUS_OK) {
         if (device >= 0) {

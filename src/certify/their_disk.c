@@ -1,5 +1,6 @@
 /* The file system of the user's server, as a disk whose power may be cut. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,8 +158,8 @@ static bool is_on(const char *path, dev_t device)
 }
 
 /* Looks in the data directory and its folders, `levels` deep, for a link to another file system,
- * for example of a log or a tablespace: the power of that file system would not be cut. Writes its
- * path, below `folder`, to `other`. */
+ * for example of a log or a tablespace: the power of that file system would not be cut. A folder
+ * that cannot be read may have such a link. Writes the path, below `folder`, to `other`. */
 static bool has_links_out(const char *folder, dev_t device, unsigned levels, char *other,
                           size_t size)
 {
@@ -177,6 +178,9 @@ static bool has_links_out(const char *folder, dev_t device, unsigned levels, cha
     }
     if (entries != NULL) {
         closedir(entries);
+    } else if (errno != ENOTDIR && errno != ENOENT && errno != ELOOP) {
+        has = true; /* it may contain such a link */
+        snprintf(other, size, "%s", folder);
     }
     return has;
 }
@@ -382,8 +386,9 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
         return refuse(error, path, why, alone);
     }
     if (has_links_out(path, about.st_dev, LINK_LEVELS, other, sizeof other)) {
-        snprintf(why, sizeof why, "has a part on another file system (%.300s)",
-                 other + strlen(path) + 1);
+        const char *part = other[strlen(path)] == '/' ? other + strlen(path) + 1 : other;
+        snprintf(why, sizeof why,
+                 "has a part on another file system, or one that cannot be read (%.300s)", part);
         return refuse(error, path, why, alone);
     }
     struct look look = {.device = about.st_dev,

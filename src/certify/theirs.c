@@ -123,7 +123,9 @@ static enum status kill_all(struct subject *subject, struct error *error)
 static enum status shut(struct subject *subject, struct error *error)
 {
     const int64_t until_ns = mono_now_ns() + END_NS;
-    kill(subject->pid, subject_shut_signal(subject));
+    if (is_running(subject)) {
+        kill(subject->pid, subject_shut_signal(subject));
+    }
     while (is_running(subject) && mono_now_ns() <= until_ns) {
         reap(subject);
         mono_sleep(STEP_NS);
@@ -149,7 +151,9 @@ static enum status stop(struct subject *subject, struct error *error)
         close(ends[1]);
         while (read(ends[0], &byte, 1) < 0 && errno == EINTR) {
         }
-        processes_signal(subject->pid, true, SIGCONT);
+        if (is_running(subject)) {
+            processes_signal(subject->pid, true, SIGCONT);
+        }
         _exit(EXIT_SUCCESS);
     }
     if (subject->guard < 0) {
@@ -161,7 +165,9 @@ static enum status stop(struct subject *subject, struct error *error)
     }
     close(ends[0]);
     subject->guarding = ends[1];
-    processes_signal(subject->pid, true, SIGSTOP);
+    if (is_running(subject)) {
+        processes_signal(subject->pid, true, SIGSTOP);
+    }
     return STATUS_OK;
 }
 

@@ -189,7 +189,8 @@ class Alone(certify.Harm, certify.Power):
             link.symlink_to("/proc")
             try:
                 self.refuse("give the data directory a file system of its own",
-                            rf"{self.data} has a part on another file system \({link.relative_to(self.data)}\)")
+                            rf"{self.data} has a part on another file system, or one that cannot be read "
+                            rf"\({link.relative_to(self.data)}\)")
             finally:
                 link.unlink()
 
