@@ -5,10 +5,12 @@ import os
 import pathlib
 import random
 import signal
+import socket
 import subprocess
 import time
 
 import harness
+from test_metrics import free_port
 
 F_SETPIPE_SZ = 1031  # fcntl has a name for it from Python 3.10 on
 
@@ -28,6 +30,12 @@ class Interrupt(harness.Case):
         self.assertIn("interrupted", (run.folder / "run.json").read_text().lower())
         self.assertIn("interrupted", run.table("summary.csv")[0]["stop_reason"])
         self.assertEqual(run.sessions["stopped"], 4)
+
+    def test_a_long_wait_is_announced_once(self):
+        with socket.create_server(("127.0.0.1", free_port())) as server:  # it never answers
+            ended = self.append(1, 100, f"postgresql://a@127.0.0.1:{server.getsockname()[1]}/a",
+                                "--connect-timeout", 4, code=4)
+        self.assertEqual(ended.err.count("waiting for the server to get the table ready ..."), 1, ended)
 
     def test_null(self):
         ended, run = self.interrupted("null:", "--rate", "10000")
