@@ -405,7 +405,7 @@ def draw_mutants(count, seed):
                                                    ignoreStringOnly=True)
             name = str(path.relative_to(ROOT))
             found += [(name, number, line) for number, line, *_ in mutants
-                      if line != lines[number - 1] and not enlarges_buffer(lines[number - 1], line)]
+                      if line.strip() != lines[number - 1].strip() and not enlarges_buffer(lines[number - 1], line)]
     return sorted(random.Random(seed).sample(found, min(count, len(found))))
 
 
