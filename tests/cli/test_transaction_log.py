@@ -55,7 +55,7 @@ class Log(harness.Case):
         chosen = []
         for _ in range(2):
             _, run = self.run_append(4, "--workload", script, "--transactions", 2000, "--seed", 5,
-                                     "--log-transactions=5%")
+                                     "--log-transactions=5%", code=None)
             chosen.append([(row["session"], row["turn"], row["transaction"]) for row in run.table("transactions.csv")])
         self.assertEqual(sorted(chosen[0]), sorted(chosen[1]))
         self.assertAlmostEqual(len(chosen[0]), 100, delta=40)

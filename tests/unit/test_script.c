@@ -95,6 +95,11 @@ TEST(test_mistakes)
         {"statement('s', 'select ${nothing}')" BODY, NULL, "unknown parameter ${nothing}"},
         {"statement('a b', 'select 1')" BODY, NULL, "'a b' cannot name a statement"},
         {"keys('zipf', 1, 5)" BODY, NULL, "unknown distribution 'zipf'; use one of uniform"},
+        {"keys('hotspot', 1, 5, {hot_set = 2})" BODY, NULL,
+         "hot_set must be above 0 and at most 1"},
+        {"keys('hotspot', 1, 5, {hot_share = 2})" BODY, NULL, "hot_share must be above 0 and at"},
+        {"keys('zipfian', 1, 5, {theta = 1e7})" BODY, NULL, "theta must be above 0 and"},
+        {"keys('pareto', 1, 5, {h = 2})" BODY, NULL, "h must"},
         {"uniform(5, 1)" BODY, NULL, ".lua:1:"},
         {"format('%s', row())" BODY, NULL, ".lua:1:"},
         {"transaction('t', function() end, {weight = 0})", NULL, "weight above 0"},
@@ -730,6 +735,7 @@ TEST(test_bounds)
         const char *words;
     } cases[] = {
         {"assert((''):rep(1 << 62, '') == '' and ('ab'):rep(2, ',') == 'ab,ab')", SCRIPT_DONE, ""},
+        {"assert(('ab'):rep(2, '--') == 'ab--ab')", SCRIPT_DONE, ""},
         {"table.move({1}, 1, 1e9, 1, {})", SCRIPT_WRONG, ".lua:1: more than 1000000 elements"},
         {"table.concat({}, '', 1, 1e9)", SCRIPT_WRONG, "more than 1000000 elements"},
         {"table.insert(setmetatable({}, {__len = function() return 1 << 50 end}), 1, 1)",
