@@ -128,10 +128,10 @@ const struct command_entry command_table[] = {
         .target =
             "TARGET: a port of this machine, HOST:PORT, the URL of a database, or nothing for\n"
             "an embedded database in the folder of each run\n",
-        .exits = "0 all runs ended with 0; else the code of the most serious run: 70\n"
-                 "internal error, 1 rows or sessions are missing, 3 limit of this machine,\n"
-                 "4 server, 2 usage, 6 append was the bottleneck, 5 expectation missed;\n"
-                 "130 interrupted, to be resumed with --resume\n",
+        .exits = "0 all runs ended with 0; else the code of the most serious run, in this\n"
+                 "order: 70 internal error, 1 rows or sessions are missing, 3 limit of this\n"
+                 "machine, 4 server, 2 usage, 6 append was the bottleneck, 5 expectation\n"
+                 "missed; 130 interrupted, to be resumed with --resume\n",
         .run = command_sweep,
     },
     {

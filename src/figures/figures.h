@@ -350,7 +350,7 @@ enum figure_better {
     /* answered statements that are not reads: writes and others, by their first word */ \
     /* OTHERS includes BEGIN, COMMIT and ROLLBACK */ \
     K(WRITES, "writes", "transactions counters", NULL, NONE, NEITHER, "append_writes_total", \
-      "Writes by a script that succeeded.") \
+      "Successful writes by a script.") \
     K(OTHERS, "others", "transactions counters", NULL, NONE, NEITHER, \
       "append_other_statements_total", \
       "Other statements by a script, BEGIN and COMMIT included.") \

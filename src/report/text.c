@@ -1061,7 +1061,7 @@ static const char *stop_text(const struct result *result)
         return "all sessions completed";
     }
     if (is_completed && sessions->finished == sessions->connected) {
-        return "all sessions that connected completed";
+        return "every session that connected also completed";
     }
     return report_stop_words(stop_reason_names[result->stop_reason]);
 }

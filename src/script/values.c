@@ -270,9 +270,9 @@ static int make_keys(lua_State *lua)
         &error);
 }
 
-/* Pushes a uniform generator between the numbers at the indexes `first` and `last`. It draws whole
- * numbers only if both numbers have Lua's integer type: between 1 and 2, but not between 1.0 and 2.
- */
+/* Pushes a generator that draws uniformly from the range whose bounds are the numbers at the
+ * indexes `first` and `last`. It draws whole numbers only if both bounds have Lua's integer type:
+ * from 1 to 2, but not from 1.0 to 2. */
 static int push_uniform(lua_State *lua, int first, int last)
 {
     struct error error = {.kind = ERROR_NONE};

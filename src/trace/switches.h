@@ -42,7 +42,8 @@ struct kernel_waits {
     double elapsed_s;  /* time for which the threads were watched */
     uint64_t lost;     /* number of context switches that were missed or for which there was no
                           room */
-    bool is_restarted; /* a process of the server ended, and its successors are missing */
+    bool is_restarted; /* a process of the server ended, and the processes that replaced it were not
+                          followed */
 };
 
 /* A class: a line of the report. */

@@ -17,7 +17,8 @@ try {
     const tip = () => [...figure.querySelectorAll(".tip > *")].map((row) =>
       [...row.childNodes].map((part) => part.textContent).join(" ").trim()).join(" | ");
     const ticks = () => [...svg.querySelectorAll(".x text")].map((one) => one.textContent).join();
-    svg.focus();
+    /* the browser sends this event only if it has focused the window already */
+    svg.dispatchEvent(new FocusEvent("focus"));
     chart.first = tip();
     press("ArrowRight");
     chart.next = tip();

@@ -112,7 +112,8 @@ class Low(Confined):
         command = self.command("nproc=50")
         predicted, _ = self.predict(command, 100, "null:")
         _, run = self.run_append(100, 1000, "null:", "--no-check", program=command, code=3)
-        # A joined thread still counts for a moment, and ThreadSanitizer starts a thread.
+        # One session fewer may fit: for a moment a joined thread still counts as a thread of the user, and
+        # ThreadSanitizer starts a thread of its own.
         self.assertIn(run.sessions["connected"], (predicted, predicted - 1))
 
     def test_fewer_sessions_will_do(self):
