@@ -161,8 +161,8 @@ struct storage_queries {
     /* queries that return the size of the table with its indexes, in bytes; append uses the first
      * query that returns a number; NULL-terminated */
     const char *const *sizes;
-    const char *right; /* note for the user when the server refuses the queries: it names the
-                          missing privilege; NULL if the privilege is unknown */
+    const char *privilege_note;  /* note for the user when the server refuses the queries: it names
+                                    the missing privilege; NULL if the privilege is unknown */
     const char *const *counters; /* queries that return names and numbers: the server's counts of
                                     its writes and syncs; append uses the first query that returns
                                     rows; NULL-terminated; NULL if the server does not count them */

@@ -694,7 +694,8 @@ static const struct storage_queries storage = {
             "select cast(data_length + index_length as signed) from information_schema.tables "
             "where table_schema = database() and table_name = $5 and engine in ('MyISAM', 'Aria')",
             NULL},
-    .right = "InnoDB table sizes are visible only with the PROCESS privilege (GRANT PROCESS)",
+    .privilege_note =
+        "InnoDB table sizes are visible only with the PROCESS privilege (GRANT PROCESS)",
     .counters = (const char *const[]){"show global status where Variable_name in"
                                       " ('Innodb_log_writes', 'Innodb_data_fsyncs')",
                                       NULL},

@@ -34,6 +34,8 @@ void fleet_reset_session(struct fleet *fleet, unsigned place)
     }
     session->turn_quota = session->is_idle ? 0 : plan_transaction_quota(plan, session->index);
     session->last_count = 0;
+    session->tries = 0;
+    session->is_refused = false;
     session->has_slot = false;
     atomic_store(&session->was_cut, false);
     atomic_store(&session->is_leaving, false);

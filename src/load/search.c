@@ -267,7 +267,6 @@ static void retire(struct fleet *fleet, struct level *level)
     while (fleet->leaving > 0 && !check_search_end(fleet)) {
         tick(fleet, &level->ledger);
         if (mono_now_ns() >= start_ns + LEAVE_LIMIT_NS) {
-            level->reason = LEVEL_STAYED;
             fleet_end_search(fleet, SEARCH_STUCK);
         }
         fleet_interrupt(fleet, true);

@@ -86,7 +86,7 @@ int64_t server_measure_tables(const struct setup *setup, const struct plan *plan
     int64_t bytes = storage_read(&setup->storage, plan, NULL, NULL);
     const struct task task = {.work = read_storage,
                               .context = &bytes,
-                              .what = "the count",
+                              .what = "the size of the table",
                               .notice = "asking for the size of the table"};
     if (bytes < 0 && setup->storage.count > 0 && !interrupt_requested()) {
         task_run_again(task, setup, plan, is_hasty, &(struct error){.kind = ERROR_NONE});
@@ -108,7 +108,7 @@ void server_read_settings(const struct setup *setup, const struct plan *plan, bo
                               .host = host,
                               .is_of_host = true,
                               .context = settings,
-                              .what = "the count",
+                              .what = "the server's settings",
                               .notice = "asking for the server's settings"};
     task_run_again(task, setup, plan, is_hasty, &(struct error){.kind = ERROR_NONE});
 }

@@ -120,10 +120,10 @@ void storage_find(struct storage *storage, const struct plan *plan,
                               : find_statement(plan, connection, conn, name, &is_refused);
         if (statement == NULL) { /* a sum without this table would be too low */
             snprintf(storage->note, sizeof storage->note, "%s%.60s",
-                     is_refused && connection->storage->right != NULL
-                         ? connection->storage->right
+                     is_refused && connection->storage->privilege_note != NULL
+                         ? connection->storage->privilege_note
                          : "the server does not report the size of table ",
-                     is_refused && connection->storage->right != NULL ? "" : name);
+                     is_refused && connection->storage->privilege_note != NULL ? "" : name);
             storage_fini(storage);
             return;
         }

@@ -172,7 +172,6 @@ const char *const level_reason_names[] = {[LEVEL_NO_REASON] = "",
                                           [LEVEL_DROPPED] = "dropped",
                                           [LEVEL_APPEND_FAILED] = "append_failed",
                                           [LEVEL_NO_PROGRESS] = "no_progress",
-                                          [LEVEL_STAYED] = "stayed",
                                           [LEVEL_ENDED] = "ended"};
 
 const char *const search_end_names[] = {[SEARCH_GOES_ON] = "",

@@ -27,7 +27,6 @@ enum level_reason {
     LEVEL_DROPPED,       /* a session lost its connection */
     LEVEL_APPEND_FAILED, /* an append, or a read after it, was refused */
     LEVEL_NO_PROGRESS,   /* a session did not have an append acknowledged */
-    LEVEL_STAYED,        /* sessions that were asked to leave did not leave */
     LEVEL_ENDED,         /* the level is unfinished: see enum search_end */
 };
 

@@ -1329,7 +1329,6 @@ static void say_failure(struct screen *out, const struct level *level)
            figures_seconds(level->hold_ns));
     say_if(out, reason == LEVEL_NO_THREAD, "no thread could be started for a session on %s",
            level->room.machine[0] == '\0' ? "this machine" : "its machine");
-    say_if(out, reason == LEVEL_STAYED, "sessions of the previous level did not disconnect");
     say_if(out, reason == LEVEL_REFUSED, "%s %s refused",
            COUNTED(ledger->refused, "session was", "sessions were"));
     say_if(out, reason == LEVEL_TIMED_OUT, "%s %s no answer to the connect in time",

@@ -193,8 +193,7 @@ TEST(test_memory_of_a_session)
 TEST(test_names)
 {
     static const char *const reasons[] = {
-        "",       "no_thread", "refused", "timed_out", "dropped", "append_failed", "no_progress",
-        "stayed", "ended",
+        "", "no_thread", "refused", "timed_out", "dropped", "append_failed", "no_progress", "ended",
     };
     static const char *const ends[] = {
         "",       "found", "bound", "memory", "time", "rows", "interrupted",

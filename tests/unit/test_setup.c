@@ -178,7 +178,7 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
     static const char *const settings[] = {"settings 1", "settings 2", NULL};
     static const char *const of_tables[] = {"setting of ?", NULL};
     static const struct storage_queries storage = {
-        .directory = "folder", .sizes = sizes, .right = "the size needs a privilege"};
+        .directory = "folder", .sizes = sizes, .privilege_note = "the size needs a privilege"};
     static const struct settings_queries all = {.queries = settings, .table_queries = of_tables};
     static const char *const others[] = {NULL};
     static const struct table_mark_statements marks = {
