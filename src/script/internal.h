@@ -91,13 +91,15 @@ struct script_state {
     size_t used_bytes;   /* number of bytes that Lua has allocated */
     bool is_memory_gone; /* the latest allocation that failed did not exceed the state's limit: this
                             machine has no memory */
-    int64_t alone_cpu_ns; /* CPU time at the moment when the top level, on_session or a batch of
-                             rows began */
-    bool is_ending;       /* the run has ended, but the function still runs */
-    int64_t ending_ns, ending_cpu_ns; /* moment, and CPU time, at which is_ending became true */
-    bool is_declaring;                /* the top level runs */
-    bool is_connecting; /* a function of on_session runs: the run may not have begun */
-    bool is_deriving;   /* a function of derive runs */
+    int64_t alone_cpu_ns;  /* CPU time at the moment when the top level, on_session or a batch of
+                              rows began */
+    bool is_ending;        /* the run has ended, but the function still runs */
+    int64_t ending_ns;     /* moment at which is_ending became true */
+    int64_t ending_cpu_ns; /* CPU time after which the function has a mistake; INT64_MAX until it
+                              has run for ENDING_NS after the end */
+    bool is_declaring;     /* the top level runs */
+    bool is_connecting;    /* a function of on_session runs: the run may not have begun */
+    bool is_deriving;      /* a function of derive runs */
     /* reason why the function must end, even if pcall caught the error; SCRIPT_DONE: it may go
      * on */
     enum script_end end;

@@ -15,9 +15,8 @@ enum {
     GC_PAUSE = 110, /* Lua's pause, in percent: early collection makes a state a third smaller */
 };
 
-/* CPU time that a function may use after the end of the run without calling one of append's
- * functions. A function that has used more, ENDING_NS after the end of the run, is considered
- * endless. */
+/* CPU time that a function may use, from ENDING_NS after the end of the run on, without calling one
+ * of append's functions. A function that has used more is considered endless. */
 #define ENDING_CPU_NS (10 * MONO_NS_PER_MS)
 
 /* Bytes that C functions process between two calls to check_time; they take some milliseconds. */
@@ -220,9 +219,11 @@ static void check_time(lua_State *lua, int level)
     if (!state->is_ending) {
         state->is_ending = true;
         state->ending_ns = now_ns;
-        state->ending_cpu_ns = cpu_ns;
-    } else if (now_ns - state->ending_ns > ENDING_NS &&
-               cpu_ns - state->ending_cpu_ns > ENDING_CPU_NS) {
+        state->ending_cpu_ns = INT64_MAX;
+    } else if (now_ns - state->ending_ns > ENDING_NS && state->ending_cpu_ns == INT64_MAX) {
+        /* a function that calls one of append's functions ends there: see sandbox_check_running */
+        state->ending_cpu_ns = cpu_ns + ENDING_CPU_NS;
+    } else if (cpu_ns > state->ending_cpu_ns) {
         end_with_mistake(
             lua, level,
             "this code was still running after the run had ended: is there an endless loop?");
