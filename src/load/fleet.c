@@ -35,11 +35,11 @@ static void add_session(struct fleet *fleet, struct session *session, int64_t en
     ledger_add(&result->rows, rows, sizeof *rows);
     if (is_run && load->gate.go_ns > 0) {
         session_close_schedule(session, end_ns);
-    }
-    if (is_run && load->gate.go_ns > 0 && !has_script && session_has_rate(session)) {
-        /* due batches are the batches that were sent, and the batches that were never begun */
-        result->batches.sent += sum->batches;
-        result->batches.not_sent += session->unsent;
+        if (!has_script && session_has_rate(session)) {
+            /* due batches are the batches that were sent, and the batches that were never begun */
+            result->batches.sent += sum->batches;
+            result->batches.not_sent += session->unsent;
+        }
     }
     if (has_script) {
         transactions_destroy(session, result);

@@ -3,6 +3,7 @@
 import json
 
 import harness
+import postgresql_proxy
 
 
 class Check(harness.Postgresql):
@@ -31,6 +32,20 @@ class Check(harness.Postgresql):
         self.assertRegex(ended.out, r"(?m)^PASS  RLIMIT_NOFILE")
         self.assertRegex(ended.out, r"(?m)^WARN  database's limits")
         self.assertRegex(ended.reason, "could not query the database: .*nobody_like_that")
+
+    def test_a_server_that_does_not_answer(self):
+        """The server accepts the session, and then answers no query: each answer has a limit."""
+        accepted = []
+
+        def to_client(data):
+            if accepted:
+                return b""
+            accepted.extend([data] if data.endswith(b"Z\0\0\0\5I") else [])
+            return data
+
+        proxy = postgresql_proxy.Proxy(self, self.url, to_client=to_client)
+        ended = self.append("check", "2", proxy.url, code=4)
+        self.assertRegex(ended.reason, r"gave up waiting for the server's limits: no answer in 10\.0 s$")
 
 
 class Small(harness.Case):
