@@ -9,8 +9,11 @@
 
 #include "base/mono.h"
 #include "base/process.h"
+#include "load/calls.h"
 #include "load/fleet_state.h"
 #include "load/gate.h"
+#include "load/schedule.h"
+#include "load/transactions.h"
 
 /* Returns the moment at which the last session finished its work; the moment at which the gate was
  * opened if no session has worked since then. */

@@ -4,6 +4,7 @@
 
 #include "base/mono.h"
 #include "base/process.h"
+#include "load/calls.h"
 #include "load/gate.h"
 
 /* Interval at which the counters for other ranks are read. */

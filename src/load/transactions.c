@@ -1,13 +1,5 @@
-/*
- * The script of a session: the calls that its functions make, and the transactions around them.
- *
- * However often it is tried, a transaction ends in one of five ways: committed, rolled back on
- * purpose, failed, in doubt, or unfinished at the end of the run. It is retried with the same draws
- * when the database reports that another transaction was in its way. Without BEGIN and COMMIT it is
- * retried only if no write of the try was acknowledged. Transactions that begin during the warm-up
- * are counted apart and excluded from all figures; the rows that they add to tables and take from
- * them count like all others.
- */
+#include "load/transactions.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +10,9 @@
 #include "base/mono.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "load/account.h"
+#include "load/calls.h"
 #include "load/gate.h"
-#include "load/session.h"
 #include "plan/facts.h"
 
 /* The pause before a retry is drawn between 0 and a bound. The bound is RETRY_FIRST_NS before the

@@ -45,6 +45,8 @@ RANDOM_TESTS = {
     "limits/container": "cli.check",
     "limits/evidence": "cli.limits cli.check cli.http_hosts cli.hosts cli.disk",
     "limits/limits": "unit.cgroup cli.limits cli.check cli.http_hosts cli.hosts cli.goldens",
+    "load/account": "unit.fleet unit.transactions unit.shapes cli.surface cli.goldens cli.sqlite_verify_rows "
+                    "cli.workloads unit.ladder",
     "load/append": "unit.shapes unit.fleet unit.transactions unit.datasets cli.sqlite cli.prepare cli.workloads cli.goldens",
     "load/arrivals": "cli.stages",
     "load/calls": "unit.transactions unit.shapes unit.fleet cli.surface cli.check cli.workloads unit.ladder",
@@ -60,6 +62,7 @@ RANDOM_TESTS = {
     "load/line": "unit.shapes unit.fleet cli.invariants cli.workload_faults unit.ladder",
     "load/loader": "unit.datasets cli.workload_values cli.tpcb cli.tpcc cli.dry_run cli.prepare cli.goldens cli.options "
                    "cli.workload_faults cli.help",
+    "load/schedule": "unit.shapes unit.fleet cli.shapes cli.groups cli.control cli.stages cli.goldens",
     "load/search": "cli.workload_metrics cli.limits cli.surface unit.ladder",
     "load/server": "unit.setup cli.limits cli.io_trace cli.hosts cli.goldens",
     "load/session": "unit.shapes unit.fleet unit.transactions cli.shapes cli.groups cli.stages cli.transaction_log "

@@ -4,6 +4,8 @@
 
 #include <limits.h>
 
+#include "load/account.h"
+#include "load/schedule.h"
 #include "load/session.h"
 #include "unit/scripted.h"
 

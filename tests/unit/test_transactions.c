@@ -12,6 +12,7 @@
 #include "base/mono.h"
 #include "base/text.h"
 #include "load/session.h"
+#include "load/transactions.h"
 #include "plan/facts.h"
 
 enum {

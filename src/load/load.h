@@ -1,0 +1,88 @@
+/*
+ * The state that all sessions of a run or a search share.
+ */
+#ifndef LOAD_LOAD_H
+#define LOAD_LOAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "append/adapter.h"
+#include "load/epoch.h"
+#include "load/gate.h"
+#include "load/generator.h"
+#include "load/setup.h"
+#include "measure/levels.h"
+#include "measure/metric.h"
+#include "measure/recorder.h"
+#include "measure/result.h"
+#include "measure/sampler.h"
+#include "measure/transaction_log.h"
+#include "ranks/ranks.h"
+
+struct load {
+    /* The caller sets the members up to on_level before the first thread is started. */
+    const struct plan *plan;
+    const struct setup *setup;
+    struct generator *generator;
+    struct recorder *recorder;
+    /* values of the script's metrics; NULL without metrics, and in a search */
+    struct metric_store *metrics;
+    struct sampler *sampler; /* sampler to wake when work begins or ends; may be NULL */
+    int64_t start_ns;        /* monotonic start of the run */
+
+    /* May be NULL. The main thread calls on_shortage once in a run, or once for each level, soon
+     * after the first session got no thread, was refused or was dropped. The shortage still lasts
+     * then, and the other sessions are still connected. */
+    void (*on_shortage)(void *context);
+    /* May be NULL. In a run the main thread calls on_gate just before the gate opens, and on_done
+     * soon after the last answer. */
+    void (*on_gate)(void *context, int64_t go_ns);
+    void (*on_done)(void *context, int64_t done_ns);
+    void *context;
+
+    /* true once a condition of --stop-when holds; another thread sets it; may be NULL */
+    const atomic_bool *has_condition;
+
+    struct cut_list *cut; /* sessions whose connections were cut; owned by the caller; filled by the
+                             main thread */
+
+    /* in a search, polls the waits during each hold; NULL without --waits */
+    struct wait_watch *waits;
+    struct waits *waited;        /* receives the polls of `waits` */
+    struct transaction_log *log; /* the log of transactions; NULL without --log-transactions */
+
+    struct ranks *ranks; /* the ranks that share the run; NULL if this process is alone */
+
+    /* A search for the largest number of sessions; NULL for a run. The caller has set the bounds
+     * and hold_ns. */
+    struct search *search;
+    /* longest time by which a hold is extended until every session has had an append
+     * acknowledged */
+    int64_t patience_ns;
+    /* The main thread calls on_begin before the first session of a level is added, and on_level
+     * when the level has held or failed, while the level's sessions are still up. `own` is this
+     * process's part of the level. */
+    void (*on_begin)(void *context, const struct level *level);
+    void (*on_level)(void *context, const struct level *level, const struct level *own);
+
+    /* The fleet sets the members below. Members that change are atomic or have their own lock. */
+    struct statement read;   /* the statement of reads: count(*), or the user's query */
+    struct causes *causes;   /* errors of the run; in a search, errors of the current level */
+    struct causes *mistakes; /* errors in the script, of the whole search; outside a search the
+                                pointer equals `causes` */
+    struct gate gate;
+    struct epoch first_epoch; /* the epoch that follows the plan; each change by hand adds an epoch
+                                 after it */
+    atomic_bool has_finished_one;
+    /* sums of counts that the recorder keeps for each session: the main thread reads these sums
+     * often */
+    atomic_uint sessions_connected, sessions_failed, sessions_dropped;
+    /* connects that timed out since the last connect with another result */
+    atomic_uint timeouts_in_a_row;
+    _Atomic int64_t last_work_ns; /* latest moment at which a session finished its work */
+    _Atomic int64_t last_end_ns;  /* latest moment at which a session ended */
+};
+
+#endif

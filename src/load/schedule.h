@@ -1,0 +1,43 @@
+/*
+ * The schedule of a session's work, with a rate: when each batch or transaction is due, and which
+ * work was due but never begun.
+ */
+#ifndef LOAD_SCHEDULE_H
+#define LOAD_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "load/session.h"
+
+/* Returns whether the session's work has a due time. */
+bool session_has_rate(const struct session *session);
+
+/* Returns the number of rows in the session's next batch; 1 with a script. */
+uint64_t session_next_rows(const struct session *session);
+
+/* Returns the moment at which the next batch or transaction is due. Only with a rate. */
+int64_t session_next_due_ns(struct session *session);
+
+/* Returns whether the session works in its epoch: it is not parked, and the run is not paused. */
+bool session_works_in_epoch(const struct session *session);
+
+/* With --arrivals poisson: returns the time from the gate's opening to the moment at which the
+ * latest arrival that was drawn is due; 0 if no arrival was drawn. */
+int64_t session_last_due_ns(const struct session *session);
+
+/* Moves the session to the latest epoch. Counts the work of each earlier epoch that was due in it
+ * but not begun. The session's thread, or after its end the main thread. */
+void session_follow_epochs(struct session *session);
+
+/* Main thread, after the session's end: counts also the work of the last epoch that was due before
+ * end_ns but never begun, because the session was blocked, dropped or not connected. */
+void session_close_schedule(struct session *session, int64_t end_ns);
+
+/* Counts the batches (or transactions) of an ended session that were due from from_ns on and before
+ * end_ns, but never begun. Adds each to the response times, with its wait until waited_until_ns as
+ * a lower bound. Only with a rate. */
+uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t end_ns,
+                              int64_t waited_until_ns);
+
+#endif
