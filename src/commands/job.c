@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "commands/command.h"
+#include "load/fleet.h"
+#include "load/search.h"
 #include "load/server.h"
 #include "plan/facts.h"
 #include "plan/options.h"
@@ -452,23 +454,26 @@ enum exit_code job_load(struct job *job, struct error *error)
         .metrics = job->values,
         .sampler = job->sampler,
         .start_ns = result->start_mono_ns,
-        .waits = job->search != NULL ? job->waits : NULL,
-        .waited = job->search != NULL ? result->waits : NULL,
         .log = job->log,
         .ranks = job->ranks,
         .on_shortage = on_shortage,
         .on_gate = on_gate,
         .on_done = on_done,
         .context = job,
-        .search = job->search,
-        .patience_ns = PATIENCE_NS,
         .cut = &job->cut,
         .has_condition = &job->has_condition,
+    };
+    const struct search_task task = {
+        .search = job->search,
+        .patience_ns = PATIENCE_NS,
         .on_begin = job->on_begin,
         .on_level = job->on_level,
+        .waits = job->waits,
+        .waited = result->waits,
     };
     job->load = &load;
-    const enum status status = fleet_run(&load, result, error);
+    const enum status status = job->search == NULL ? fleet_run(&load, result, error)
+                                                   : search_run(&load, &task, result, error);
     end_kernel_waits(job);
     wait_watch_stop(job->waits);
     job->load = NULL;

@@ -19,7 +19,6 @@
 #include "limits/container.h"
 #include "limits/limits.h"
 #include "load/control.h"
-#include "load/fleet.h"
 #include "load/setup.h"
 #include "load/storage.h"
 #include "load/wait_watch.h"

@@ -11,7 +11,7 @@
 #ifndef LOAD_CONTROL_H
 #define LOAD_CONTROL_H
 
-#include "load/session.h"
+#include "load/load.h"
 
 enum {
     CONTROL_TEXT_BYTES = 160, /* the longest text of a change */

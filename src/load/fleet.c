@@ -1,11 +1,6 @@
 #include "load/fleet.h"
 
-#include <limits.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/param.h>
 
 #include "base/mono.h"
 #include "base/process.h"
@@ -15,118 +10,27 @@
 #include "load/schedule.h"
 #include "load/transactions.h"
 
-/* Returns the moment at which the last session finished its work; the moment at which the gate was
- * opened if no session has worked since then. */
-static int64_t last_work_ns(const struct load *load)
-{
-    return MAX(atomic_load(&load->last_work_ns), load->gate.go_ns);
-}
+/* Interval at which the counters for other ranks are read. */
+#define COUNT_NS (250 * MONO_NS_PER_MS)
 
-/* Completes the ledgers of a session, and adds them to the result. `end_ns`: the end of the run. */
-static void add_session(struct fleet *fleet, struct session *session, int64_t end_ns)
+/* Sends the state of this rank to the others, and follows rank 0's orders. */
+static void exchange(struct fleet *fleet, bool is_work_done)
 {
-    const struct load *load = fleet->load;
-    struct result *result = fleet->result;
-    struct session_summary *sum = &session->sum;
-    struct row_ledger *rows = &sum->rows;
-    const bool is_run = fleet->search == NULL, has_script = load->plan->script != NULL;
-    /* without a quota, or when the time of the run was over, only the rows that the session began
-     * to send count as planned */
-    const bool is_timed = session->quota == UINT64_MAX || stop_is_planned(result->stop_reason);
-    rows->planned = is_timed ? sum->begun : session->quota;
-    rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);
-    ledger_add(&result->rows, rows, sizeof *rows);
-    if (is_run && load->gate.go_ns > 0) {
-        session_close_schedule(session, end_ns);
-        if (!has_script && session_has_rate(session)) {
-            /* due batches are the batches that were sent, and the batches that were never begun */
-            result->batches.sent += sum->batches;
-            result->batches.not_sent += session->unsent;
-        }
+    struct gate *gate = &fleet->load->gate;
+    struct ranks_state state = fleet->state;
+    state.is_up = fleet->is_up;
+    state.is_done = is_work_done;
+    state.is_over = fleet->have_ended;
+    const bool is_waiting = is_work_done || (fleet->is_up && fleet->orders.go_ns == 0);
+    if (!fleet_exchange(fleet, &state, is_waiting, COUNT_NS)) {
+        return;
     }
-    if (has_script) {
-        transactions_destroy(session, result);
+    if (fleet->orders.is_stopped) {
+        fleet->result->sessions_up = fleet->orders.up;
+        gate_stop(gate, fleet->orders.reason);
     }
-    result->last_due_ns = MAX(result->last_due_ns, session_last_due_ns(session));
-    result->worst_lag_rows = MAX(result->worst_lag_rows, session->worst_lag);
-}
-
-/* Lists a session of a run, with its moments since the gate was opened. */
-static void list_session(const struct fleet *fleet, const struct session *session)
-{
-    const int64_t go_ns = fleet->load->gate.go_ns, work_end_ns = session->work_end_ns;
-    struct session_summary *sum = &fleet->result->session_list[session->place];
-    *sum = session->sum;
-    sum->first_ack_ns = sum->first_ack_ns == 0 ? -1 : sum->first_ack_ns - go_ns;
-    sum->last_ack_ns = sum->last_ack_ns == 0 ? -1 : sum->last_ack_ns - go_ns;
-    sum->worked_ns = go_ns > 0 && work_end_ns > 0 ? work_end_ns - go_ns - session->parked_ns : 0;
-}
-
-/* Sets the times of the run or search, and what is computed from them. */
-static void set_times(struct fleet *fleet, int64_t work_ns)
-{
-    const struct load *load = fleet->load;
-    const int64_t go_ns = load->gate.go_ns, warm_up_ns = load->plan->warm_up_ns;
-    const int64_t last_ns = MAX(atomic_load(&load->last_end_ns), work_ns);
-    struct result *result = fleet->result;
-    result->start_mono_ns = load->start_ns;
-    result->elapsed_ns = last_ns - load->start_ns;
-    if (fleet->search != NULL) {
-        fleet->search->elapsed_ns = result->elapsed_ns;
-    }
-    result->connect_ns = go_ns == 0 ? result->elapsed_ns : go_ns - load->start_ns;
-    if (go_ns > 0) {
-        result->append_ns = work_ns - go_ns;
-        result->measured_ns = MAX(result->append_ns - warm_up_ns, 0);
-        result->disconnect_ns = last_ns - work_ns;
-    }
-    if (result->elapsed_ns > 0) {
-        result->throughput_rows_per_s = (double)result->rows.acknowledged /
-                                        ((double)result->elapsed_ns / (double)MONO_NS_PER_S);
-    }
-    result->changed_rate = epoch_mean_rate(
-        &load->first_epoch, go_ns, go_ns + (load->plan->script == NULL ? 0 : warm_up_ns), work_ns);
-}
-
-/* Adds up the results after all sessions were joined. In a run the ledgers include the sessions
- * that were never started. */
-static void sum_up(struct fleet *fleet)
-{
-    struct load *load = fleet->load;
-    struct result *result = fleet->result;
-    const struct plan *plan = load->plan;
-    const struct gate *gate = &load->gate;
-    const int64_t work_ns = last_work_ns(load);
-    const bool is_run = fleet->search == NULL;
-    const unsigned unused = is_run ? fleet->capacity - fleet->used : 0;
-    const enum stop_reason reason = gate_reason(&load->gate);
-    result->sessions = fleet->total;
-    result->sessions.requested += unused;
-    result->sessions.not_started += unused;
-    /* the number is from a separate counter, not from the outcomes, so a balanced ledger proves
-     * something */
-    result->sessions.connected = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED);
-    result->sessions_cut = fleet->cut;
-    result->stop_reason = reason == STOP_NOT_YET ? STOP_COMPLETED : reason;
-    result->least_sessions = is_run ? plan->min_sessions : 0;
-    int64_t end_ns = gate->stop_ns > 0 ? gate->stop_ns : work_ns;
-    if (result->stop_reason == STOP_DURATION) {
-        end_ns = gate->go_ns + plan->duration_ns;
-    }
-    for (unsigned i = 0; i < fleet->used + unused; i++) {
-        add_session(fleet, &fleet->sessions[i], end_ns);
-        if (is_run) {
-            list_session(fleet, &fleet->sessions[i]);
-        }
-    }
-    result->batches.due = result->batches.sent + result->batches.not_sent;
-    if (plan_has_fairness(plan)) {
-        fairness_compute(&result->fairness, result->session_list, result->session_count);
-    }
-    set_times(fleet, work_ns);
-    recorder_take_snapshot(load->recorder, &result->totals);
-    if (load->metrics != NULL) {
-        metric_store_read(load->metrics, result->metrics, gate->go_ns);
+    if (fleet->orders.is_done) {
+        gate_release(gate);
     }
 }
 
@@ -168,15 +72,15 @@ static void check_stop_conditions(struct fleet *fleet)
     bool is_work_done = gate->go_ns > 0 && fleet->numbers.working + fleet->numbers.waiting == 0;
     if (load->ranks != NULL) {
         /* when the run was stopped before the gate opened, there is no work to wait for */
-        fleet_exchange(fleet, is_work_done || (fleet->is_up && gate_is_stopped(gate) &&
-                                               fleet->numbers.running == 0));
+        exchange(fleet, is_work_done ||
+                            (fleet->is_up && gate_is_stopped(gate) && fleet->numbers.running == 0));
         is_work_done = is_work_done && fleet->orders.is_done;
     }
     if (is_work_done && !fleet->is_end_reported) {
         fleet->is_end_reported = true;
         if (load->on_done != NULL) {
             /* other ranks do not report when their last answer arrived */
-            load->on_done(load->context, load->ranks == NULL ? last_work_ns(load) : now_ns);
+            load->on_done(load->context, load->ranks == NULL ? fleet_last_work_ns(fleet) : now_ns);
         }
         sampler_wake(load->sampler, SAMPLER_WORK_DONE);
     }
@@ -267,7 +171,7 @@ static void run_sessions(struct fleet *fleet)
     }
     fleet->have_ended = true;
     if (load->ranks != NULL) {
-        fleet_exchange(fleet, true);
+        exchange(fleet, true);
     }
     for (unsigned i = 0; i < fleet->used; i++) {
         struct session_ledger ignored = {0};
@@ -275,59 +179,79 @@ static void run_sessions(struct fleet *fleet)
     }
 }
 
+/* Counts the work of a session that was due but never begun. */
+static void close_schedule(struct fleet *fleet, struct session *session)
+{
+    struct load *load = fleet->load;
+    struct gate *gate = &load->gate;
+    struct batch_ledger *batches = &fleet->result->batches;
+    int64_t end_ns = gate->stop_ns > 0 ? gate->stop_ns : fleet_last_work_ns(fleet);
+    if (gate_reason(gate) == STOP_DURATION) {
+        end_ns = gate->go_ns + load->plan->duration_ns;
+    }
+    session_close_schedule(session, end_ns);
+    if (load->plan->script == NULL && session_has_rate(session)) {
+        /* due batches are the batches that were sent, and the batches that were never begun */
+        batches->sent += session->sum.batches;
+        batches->not_sent += session->unsent;
+        batches->due += session->sum.batches + session->unsent;
+    }
+}
+
+/* Lists a session, with its moments since the gate was opened. */
+static void list_session(const struct fleet *fleet, const struct session *session)
+{
+    const int64_t go_ns = fleet->load->gate.go_ns, work_end_ns = session->work_end_ns;
+    struct session_summary *sum = &fleet->result->session_list[session->place];
+    *sum = session->sum;
+    sum->first_ack_ns = sum->first_ack_ns == 0 ? -1 : sum->first_ack_ns - go_ns;
+    sum->last_ack_ns = sum->last_ack_ns == 0 ? -1 : sum->last_ack_ns - go_ns;
+    sum->worked_ns = go_ns > 0 && work_end_ns > 0 ? work_end_ns - go_ns - session->parked_ns : 0;
+}
+
+/* Adds up the results after all sessions were joined. The ledgers include the sessions that were
+ * never started. */
+static void sum_up(struct fleet *fleet)
+{
+    const struct load *load = fleet->load;
+    const struct plan *plan = load->plan;
+    struct result *result = fleet->result;
+    for (unsigned i = 0; i < fleet->capacity && load->gate.go_ns > 0; i++) {
+        close_schedule(fleet, &fleet->sessions[i]);
+    }
+    fleet_sum_up(fleet);
+    result->sessions.requested += fleet->capacity - fleet->used;
+    result->sessions.not_started += fleet->capacity - fleet->used;
+    result->least_sessions = plan->min_sessions;
+    for (unsigned i = 0; i < fleet->capacity; i++) {
+        list_session(fleet, &fleet->sessions[i]);
+    }
+    if (plan_has_fairness(plan)) {
+        fairness_compute(&result->fairness, result->session_list, result->session_count);
+    }
+    if (load->metrics != NULL) {
+        metric_store_read(load->metrics, result->metrics, load->gate.go_ns);
+    }
+}
+
 enum status fleet_run(struct load *load, struct result *result, struct error *error)
 {
-    const struct plan_share share = plan_share(load->plan);
-    const unsigned total = share.count + share.idle;
-    const bool is_run = load->search == NULL;
-    struct fleet fleet = {.load = load,
-                          .result = result,
-                          .search = load->search,
-                          .capacity = total,
-                          .ladder.room = {.times = INFINITY}};
-    /* with calloc, unused sessions take no memory */
-    fleet.sessions = calloc(total + 1, sizeof *fleet.sessions);
-    if (is_run) {
-        result->session_list = calloc(total + 1, sizeof *result->session_list);
-        result->session_count = result->session_list == NULL ? 0 : total;
-    }
-    if (fleet.sessions == NULL || (is_run && result->session_list == NULL)) {
-        free(fleet.sessions);
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", total);
+    struct fleet fleet;
+    if (fleet_init(&fleet, load, result, &result->causes, error) != STATUS_OK) {
         return STATUS_FATAL;
     }
-    causes_init(&fleet.ladder.causes);
-    load->causes = is_run ? &result->causes : &fleet.ladder.causes;
-    load->mistakes = &result->causes;
-    load->read = load->setup->own->count;
-    if (load->plan->read_mode == READ_QUERY) {
-        load->read = (struct statement){.sql = load->plan->read_sql, .name = "read"};
+    result->session_list = calloc(fleet.capacity + 1, sizeof *result->session_list);
+    if (result->session_list == NULL) {
+        fleet_fini(&fleet);
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", fleet.capacity);
+        return STATUS_FATAL;
     }
-    load->first_epoch.rate = load->plan->rate;
-    load->first_epoch.sessions = UINT_MAX;
-    gate_init(&load->gate, is_run && load->ranks != NULL);
-    atomic_init(&load->has_finished_one, false);
-    atomic_init(&load->timeouts_in_a_row, 0);
-    atomic_init(&load->last_work_ns, load->start_ns);
-    atomic_init(&load->last_end_ns, load->start_ns);
-    enum status status = STATUS_OK;
-    if (!is_run) {
-        status = search_run(&fleet, error);
-    } else {
-        for (unsigned i = 0; i < total; i++) {
-            fleet_reset_session(&fleet, i);
-        }
-        run_sessions(&fleet);
+    result->session_count = fleet.capacity;
+    for (unsigned i = 0; i < fleet.capacity; i++) {
+        fleet_reset_session(&fleet, i);
     }
-    if (status == STATUS_OK) {
-        sum_up(&fleet);
-    }
-    causes_fini(&fleet.ladder.causes);
-    for (unsigned i = 0; i < total && fleet.sessions[i].load != NULL; i++) {
-        line_fini(&fleet.sessions[i].line);
-    }
-    gate_fini(&load->gate);
-    epoch_fini(&load->first_epoch);
-    free(fleet.sessions);
-    return status;
+    run_sessions(&fleet);
+    sum_up(&fleet);
+    fleet_fini(&fleet);
+    return STATUS_OK;
 }

@@ -1,14 +1,54 @@
 #include "load/fleet_state.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/mono.h"
 #include "base/process.h"
 #include "load/calls.h"
 #include "load/gate.h"
+#include "load/schedule.h"
+#include "load/transactions.h"
 
-/* Interval at which the counters for other ranks are read. */
-#define COUNT_NS (250 * MONO_NS_PER_MS)
+enum status fleet_init(struct fleet *fleet, struct load *load, struct result *result,
+                       struct causes *causes, struct error *error)
+{
+    const struct plan *plan = load->plan;
+    const struct plan_share share = plan_share(plan);
+    *fleet = (struct fleet){.load = load, .result = result, .capacity = share.count + share.idle};
+    /* with calloc, unused sessions take no memory */
+    fleet->sessions = calloc(fleet->capacity + 1, sizeof *fleet->sessions);
+    if (fleet->sessions == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", fleet->capacity);
+        return STATUS_FATAL;
+    }
+    load->causes = causes;
+    load->mistakes = &result->causes;
+    load->read = load->setup->own->count;
+    if (plan->read_mode == READ_QUERY) {
+        load->read = (struct statement){.sql = plan->read_sql, .name = "read"};
+    }
+    load->first_epoch.rate = plan->rate;
+    load->first_epoch.sessions = UINT_MAX;
+    gate_init(&load->gate, !plan->is_search && load->ranks != NULL);
+    atomic_init(&load->has_finished_one, false);
+    atomic_init(&load->timeouts_in_a_row, 0);
+    atomic_init(&load->last_work_ns, load->start_ns);
+    atomic_init(&load->last_end_ns, load->start_ns);
+    return STATUS_OK;
+}
+
+void fleet_fini(struct fleet *fleet)
+{
+    for (unsigned i = 0; i < fleet->capacity && fleet->sessions[i].load != NULL; i++) {
+        line_fini(&fleet->sessions[i].line);
+    }
+    gate_fini(&fleet->load->gate);
+    epoch_fini(&fleet->load->first_epoch);
+    free(fleet->sessions);
+}
 
 void fleet_reset_session(struct fleet *fleet, unsigned place)
 {
@@ -131,70 +171,90 @@ void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger)
     }
 }
 
-/* Ends the search; a later reason does not replace the first. */
-static void note_end(struct fleet *fleet, enum search_end end)
-{
-    if (!fleet->ladder.has_ended) {
-        fleet->ladder.has_ended = true;
-        fleet->search->end = end;
-        gate_rest(&fleet->load->gate, true);
-    }
-}
-
-void fleet_end_search(struct fleet *fleet, enum search_end end)
-{
-    if (!ranks_follows(fleet->load->ranks)) {
-        note_end(fleet, end);
-    } else if (fleet->ladder.wish == SEARCH_GOES_ON) {
-        fleet->ladder.wish = end;
-    }
-}
-
-void fleet_exchange(struct fleet *fleet, bool is_work_done)
+bool fleet_exchange(struct fleet *fleet, struct ranks_state *state, bool is_waiting,
+                    int64_t count_ns)
 {
     struct load *load = fleet->load;
-    struct gate *gate = &load->gate;
-    struct ranks_state *state = &fleet->state;
     const int64_t now_ns = mono_now_ns();
-    const enum stop_reason reason = gate_reason(gate);
-    const bool is_stopped = reason != STOP_NOT_YET && reason != STOP_DURATION;
-    const struct ranks_state before = *state;
-    state->is_up = fleet->is_up;
-    state->is_done = is_work_done;
-    state->is_over = fleet->have_ended;
-    state->is_stopped = is_stopped;
-    state->reason = reason;
-    state->level = fleet->ladder.level;
-    state->stage = fleet->ladder.stage;
-    state->has_failed = fleet->ladder.has_failed;
-    state->end =
-        fleet->search != NULL && fleet->ladder.has_ended ? fleet->search->end : fleet->ladder.wish;
-    const bool has_changed = ranks_states_differ(state, &before);
+    state->reason = gate_reason(&load->gate);
+    state->is_stopped = state->reason != STOP_NOT_YET && state->reason != STOP_DURATION;
+    const bool has_changed = ranks_states_differ(state, &fleet->state);
+    fleet->state = *state;
     if (!has_changed && now_ns < fleet->next_exchange_ns) {
-        return;
+        return false;
     }
-    /* a rank that waits for the others asks often */
-    const bool waits =
-        fleet->search != NULL
-            ? fleet->ladder.stage != STAGE_CLIMBS || fleet->orders.noted == fleet->ladder.level
-            : is_work_done || (fleet->is_up && fleet->orders.go_ns == 0);
-    fleet->next_exchange_ns = now_ns + (waits ? WAIT_NS : LINE_TICK_NS / 2);
+    fleet->next_exchange_ns = now_ns + (is_waiting ? WAIT_NS : LINE_TICK_NS / 2);
     if (has_changed || now_ns >= fleet->next_count_ns) {
-        fleet->next_count_ns = now_ns + (fleet->search == NULL ? COUNT_NS : LINE_TICK_NS);
-        recorder_read_all(load->recorder, state->counters);
+        fleet->next_count_ns = now_ns + count_ns;
+        recorder_read_all(load->recorder, fleet->state.counters);
     }
-    ranks_exchange(load->ranks, state, load->plan->min_sessions, &fleet->orders);
-    if (fleet->search != NULL) {
-        if (fleet->orders.end != SEARCH_GOES_ON) {
-            note_end(fleet, fleet->orders.end);
-        }
-        return;
+    ranks_exchange(load->ranks, &fleet->state, load->plan->min_sessions, &fleet->orders);
+    return true;
+}
+
+int64_t fleet_last_work_ns(const struct fleet *fleet)
+{
+    const struct load *load = fleet->load;
+    return MAX(atomic_load(&load->last_work_ns), load->gate.go_ns);
+}
+
+/* Completes the ledgers of a session, and adds them to the result. */
+static void add_session(struct fleet *fleet, struct session *session)
+{
+    struct result *result = fleet->result;
+    struct session_summary *sum = &session->sum;
+    struct row_ledger *rows = &sum->rows;
+    /* without a quota, or when the time of the run was over, only the rows that the session began
+     * to send count as planned */
+    const bool is_timed = session->quota == UINT64_MAX || stop_is_planned(result->stop_reason);
+    rows->planned = is_timed ? sum->begun : session->quota;
+    rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);
+    ledger_add(&result->rows, rows, sizeof *rows);
+    if (fleet->load->plan->script != NULL) {
+        transactions_destroy(session, result);
     }
-    if (fleet->orders.is_stopped) {
-        fleet->result->sessions_up = fleet->orders.up;
-        gate_stop(gate, fleet->orders.reason);
+    result->last_due_ns = MAX(result->last_due_ns, session_last_due_ns(session));
+    result->worst_lag_rows = MAX(result->worst_lag_rows, session->worst_lag);
+}
+
+/* Sets the times, and what is computed from them. */
+static void set_times(struct fleet *fleet)
+{
+    const struct load *load = fleet->load;
+    const int64_t go_ns = load->gate.go_ns, warm_up_ns = load->plan->warm_up_ns;
+    const int64_t work_ns = fleet_last_work_ns(fleet);
+    const int64_t last_ns = MAX(atomic_load(&load->last_end_ns), work_ns);
+    struct result *result = fleet->result;
+    result->start_mono_ns = load->start_ns;
+    result->elapsed_ns = last_ns - load->start_ns;
+    result->connect_ns = go_ns == 0 ? result->elapsed_ns : go_ns - load->start_ns;
+    if (go_ns > 0) {
+        result->append_ns = work_ns - go_ns;
+        result->measured_ns = MAX(result->append_ns - warm_up_ns, 0);
+        result->disconnect_ns = last_ns - work_ns;
     }
-    if (fleet->orders.is_done) {
-        gate_release(gate);
+    if (result->elapsed_ns > 0) {
+        result->throughput_rows_per_s = (double)result->rows.acknowledged /
+                                        ((double)result->elapsed_ns / (double)MONO_NS_PER_S);
     }
+    result->changed_rate = epoch_mean_rate(
+        &load->first_epoch, go_ns, go_ns + (load->plan->script == NULL ? 0 : warm_up_ns), work_ns);
+}
+
+void fleet_sum_up(struct fleet *fleet)
+{
+    struct load *load = fleet->load;
+    struct result *result = fleet->result;
+    const enum stop_reason reason = gate_reason(&load->gate);
+    result->sessions = fleet->total;
+    /* the number is from a separate counter, not from the outcomes, so a balanced ledger proves
+     * something */
+    result->sessions.connected = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED);
+    result->sessions_cut = fleet->cut;
+    result->stop_reason = reason == STOP_NOT_YET ? STOP_COMPLETED : reason;
+    for (unsigned i = 0; i < fleet->capacity && fleet->sessions[i].load != NULL; i++) {
+        add_session(fleet, &fleet->sessions[i]);
+    }
+    set_times(fleet);
+    recorder_take_snapshot(load->recorder, &result->totals);
 }

@@ -13,7 +13,6 @@
 #include "load/gate.h"
 #include "load/generator.h"
 #include "load/setup.h"
-#include "measure/levels.h"
 #include "measure/metric.h"
 #include "measure/recorder.h"
 #include "measure/result.h"
@@ -22,7 +21,7 @@
 #include "ranks/ranks.h"
 
 struct load {
-    /* The caller sets the members up to on_level before the first thread is started. */
+    /* The caller sets the members up to `ranks` before the first thread is started. */
     const struct plan *plan;
     const struct setup *setup;
     struct generator *generator;
@@ -48,24 +47,9 @@ struct load {
     struct cut_list *cut; /* sessions whose connections were cut; owned by the caller; filled by the
                              main thread */
 
-    /* in a search, polls the waits during each hold; NULL without --waits */
-    struct wait_watch *waits;
-    struct waits *waited;        /* receives the polls of `waits` */
     struct transaction_log *log; /* the log of transactions; NULL without --log-transactions */
 
     struct ranks *ranks; /* the ranks that share the run; NULL if this process is alone */
-
-    /* A search for the largest number of sessions; NULL for a run. The caller has set the bounds
-     * and hold_ns. */
-    struct search *search;
-    /* longest time by which a hold is extended until every session has had an append
-     * acknowledged */
-    int64_t patience_ns;
-    /* The main thread calls on_begin before the first session of a level is added, and on_level
-     * when the level has held or failed, while the level's sessions are still up. `own` is this
-     * process's part of the level. */
-    void (*on_begin)(void *context, const struct level *level);
-    void (*on_level)(void *context, const struct level *level, const struct level *own);
 
     /* The fleet sets the members below. Members that change are atomic or have their own lock. */
     struct statement read;   /* the statement of reads: count(*), or the user's query */

@@ -4,6 +4,7 @@
 #include <sys/param.h>
 
 #include "load/account.h"
+#include "load/arrivals.h"
 
 /* The latest due time, 73 years after the gate opened. Work that is due after it counts as due at
  * this time. */

@@ -1,3 +1,5 @@
+#include "load/search.h"
+
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,9 +11,9 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "load/calls.h"
 #include "load/fleet_state.h"
 #include "load/gate.h"
-#include "load/wait_watch.h"
 #include "measure/procfs.h"
 #include "ranks/merge.h"
 
@@ -46,7 +48,44 @@ enum {
     STEP_SHARE = 16 /* until the next hold, sessions may write 1/16 of the rows that are left */
 };
 
-unsigned ladder_next(const struct search *search, unsigned first)
+/* Indexes of the snapshots of a level. */
+enum {
+    AT_START,
+    AT_HOLD,
+    AT_END,
+    SNAPSHOTS,
+};
+
+/* The state of a search, level by level. */
+struct search_state {
+    struct fleet fleet;
+    const struct search_task *task;
+    struct search *search; /* task->search */
+    unsigned level;        /* number of the current level */
+    enum ranks_stage stage;
+    bool has_failed;        /* the current level has failed here */
+    uint64_t failed_before; /* number of calls that failed before this level, or because sessions
+                               were cut for this level */
+    struct causes causes;   /* failures at the current level */
+    struct recorder_snapshot snapshots[SNAPSHOTS]; /* snapshots of the current level: at its start,
+                                                      and at the start and the end of its hold */
+    uint64_t rest_at_rows; /* sessions rest when rows_written reaches this number; UINT64_MAX =
+                              never */
+
+    int64_t deadline_ns;
+    uint64_t max_rows;    /* this process's share of search->max_rows; 0 = unlimited */
+    int64_t next_rows_ns; /* moment of the next sum of rows_written */
+    uint64_t rows_written;
+    struct search_memory memory;
+    int64_t next_memory_ns; /* moment of the next check of the memory */
+    struct level_room room; /* room in memory after the latest level */
+    uint64_t up_everywhere; /* sessions of all ranks that were up at the end of the latest level */
+    bool has_ended;         /* search->end has the reason */
+    enum search_end wish;   /* reason for which this rank asks rank 0 to end the search, on a rank
+                               other than 0 */
+};
+
+unsigned search_next(const struct search *search, unsigned first)
 {
     const unsigned held = search->held, failed = search->failed, bound = search->bound;
     if (failed == 0) {
@@ -71,6 +110,44 @@ unsigned ladder_next(const struct search *search, unsigned first)
     return let_in == held && held > 0 ? held + 1 : held + (failed - held) / 2;
 }
 
+/* Ends the search; a later reason does not replace the first. */
+static void note_end(struct search_state *state, enum search_end end)
+{
+    if (!state->has_ended) {
+        state->has_ended = true;
+        state->search->end = end;
+        gate_rest(&state->fleet.load->gate, true);
+    }
+}
+
+/* Ends the search. A rank other than 0 only asks rank 0 to end it. */
+static void end_search(struct search_state *state, enum search_end end)
+{
+    if (!ranks_follows(state->fleet.load->ranks)) {
+        note_end(state, end);
+    } else if (state->wish == SEARCH_GOES_ON) {
+        state->wish = end;
+    }
+}
+
+/* Sends the state of this rank to the others, and follows rank 0's orders. */
+static void exchange(struct search_state *state, bool is_work_done)
+{
+    struct fleet *fleet = &state->fleet;
+    struct ranks_state own = fleet->state;
+    own.is_done = is_work_done;
+    own.is_over = fleet->have_ended;
+    own.level = state->level;
+    own.stage = state->stage;
+    own.has_failed = state->has_failed;
+    own.end = state->has_ended ? state->search->end : state->wish;
+    const bool is_waiting = state->stage != STAGE_RETIRES || fleet->orders.noted == state->level;
+    if (fleet_exchange(fleet, &own, is_waiting, LINE_TICK_NS) &&
+        fleet->orders.end != SEARCH_GOES_ON) {
+        note_end(state, fleet->orders.end);
+    }
+}
+
 /* Returns the bytes of memory in use on this machine, without memory that the kernel can take back
  * at once, or 0 if it is unknown. /proc is not kept open, because a session may be short of a
  * descriptor. */
@@ -87,7 +164,7 @@ static uint64_t memory_used(uint64_t *total_bytes)
     return memory.total - memory.available;
 }
 
-unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uint64_t used_bytes)
+unsigned search_memory_fits(const struct search_memory *memory, unsigned up, uint64_t used_bytes)
 {
     if (used_bytes > memory->limit_bytes) {
         return 0;
@@ -101,66 +178,66 @@ unsigned ladder_memory_fits(const struct ladder_memory *memory, unsigned up, uin
 }
 
 /* Returns the acknowledged rows of this process, added up at most ROWS_NS ago. */
-static uint64_t rows_written(struct fleet *fleet)
+static uint64_t rows_written(struct search_state *state)
 {
     const int64_t now_ns = mono_now_ns();
-    if (now_ns >= fleet->ladder.next_rows_ns) {
-        fleet->ladder.next_rows_ns = now_ns + ROWS_NS;
-        fleet->ladder.rows_written =
-            recorder_read(fleet->load->recorder, RECORDER_ROWS_ACKNOWLEDGED);
+    if (now_ns >= state->next_rows_ns) {
+        state->next_rows_ns = now_ns + ROWS_NS;
+        state->rows_written =
+            recorder_read(state->fleet.load->recorder, RECORDER_ROWS_ACKNOWLEDGED);
     }
-    return fleet->ladder.rows_written;
+    return state->rows_written;
 }
 
 /* Returns the rows written by all ranks, as far as known. */
-static uint64_t rows_everywhere(struct fleet *fleet)
+static uint64_t rows_everywhere(struct search_state *state)
 {
-    struct ranks *ranks = fleet->load->ranks;
-    return rows_written(fleet) +
+    struct ranks *ranks = state->fleet.load->ranks;
+    return rows_written(state) +
            (ranks == NULL ? 0 : ranks_read_others(ranks, RECORDER_ROWS_ACKNOWLEDGED));
 }
 
-static uint64_t work_done(const struct fleet *fleet)
+static uint64_t work_done(const struct search_state *state)
 {
-    return recorder_read(fleet->load->recorder, plan_work(fleet->load->plan)->done);
+    return recorder_read(state->fleet.load->recorder, plan_work(state->fleet.load->plan)->done);
 }
 
 /* Returns whether the script has a mistake. The sessions then do nothing more. */
-static bool has_mistake(const struct fleet *fleet)
+static bool has_mistake(const struct search_state *state)
 {
-    return gate_reason(&fleet->load->gate) == STOP_SCRIPT;
+    return gate_reason(&state->fleet.load->gate) == STOP_SCRIPT;
 }
 
 /* Checks signals, the script, time, rows and memory, and ends the search if necessary. Returns
  * whether the search has ended. */
-static bool check_search_end(struct fleet *fleet)
+static bool check_search_end(struct search_state *state)
 {
     const int64_t now_ns = mono_now_ns();
-    const uint64_t max_rows = fleet->search->max_rows;
+    const uint64_t max_rows = state->search->max_rows;
     uint64_t total;
     if (interrupt_requested()) {
-        fleet_end_search(fleet, SEARCH_INTERRUPTED);
-    } else if (has_mistake(fleet)) {
-        fleet_end_search(fleet, SEARCH_SCRIPT);
-    } else if (now_ns >= fleet->ladder.deadline_ns) {
-        fleet_end_search(fleet, SEARCH_TIME);
-    } else if (max_rows > 0 && !ranks_follows(fleet->load->ranks) &&
-               rows_everywhere(fleet) >= max_rows) {
-        fleet_end_search(fleet, SEARCH_ROWS);
-    } else if (now_ns >= fleet->ladder.next_memory_ns) {
-        fleet->ladder.next_memory_ns = now_ns + MEMORY_NS;
-        if (memory_used(&total) > fleet->ladder.memory.limit_bytes) {
-            fleet_end_search(fleet, SEARCH_MEMORY);
+        end_search(state, SEARCH_INTERRUPTED);
+    } else if (has_mistake(state)) {
+        end_search(state, SEARCH_SCRIPT);
+    } else if (now_ns >= state->deadline_ns) {
+        end_search(state, SEARCH_TIME);
+    } else if (max_rows > 0 && !ranks_follows(state->fleet.load->ranks) &&
+               rows_everywhere(state) >= max_rows) {
+        end_search(state, SEARCH_ROWS);
+    } else if (now_ns >= state->next_memory_ns) {
+        state->next_memory_ns = now_ns + MEMORY_NS;
+        if (memory_used(&total) > state->memory.limit_bytes) {
+            end_search(state, SEARCH_MEMORY);
         }
     }
-    return fleet->ladder.has_ended;
+    return state->has_ended;
 }
 
 /* Returns the number of written rows at which 1/`share` of the rows that are left now will have
  * been written, or UINT64_MAX if the rows are unlimited. */
-static uint64_t rows_at_share(struct fleet *fleet, unsigned share)
+static uint64_t rows_at_share(struct search_state *state, unsigned share)
 {
-    const uint64_t most = fleet->ladder.max_rows, written = rows_written(fleet);
+    const uint64_t most = state->max_rows, written = rows_written(state);
     if (most == 0) {
         return UINT64_MAX;
     }
@@ -170,70 +247,70 @@ static uint64_t rows_at_share(struct fleet *fleet, unsigned share)
 /* Sleeps until something has changed, or for a short time; joins sessions that have ended and
  * counts them in *ledger, which may belong to a level. Returns the number of sessions that are
  * up. */
-static unsigned tick(struct fleet *fleet, struct session_ledger *ledger)
+static unsigned tick(struct search_state *state, struct session_ledger *ledger)
 {
-    const bool has_ranks = fleet->load->ranks != NULL;
+    const bool has_ranks = state->fleet.load->ranks != NULL;
     const int64_t deadline_ns = mono_now_ns() + LINE_TICK_NS;
-    fleet->numbers = gate_wait_change(
-        &fleet->load->gate, has_ranks ? MIN(fleet->next_exchange_ns, deadline_ns) : deadline_ns);
-    if (fleet->numbers.running < fleet->live) {
-        fleet_join_ended(fleet, ledger);
+    state->fleet.numbers =
+        gate_wait_change(&state->fleet.load->gate,
+                         has_ranks ? MIN(state->fleet.next_exchange_ns, deadline_ns) : deadline_ns);
+    if (state->fleet.numbers.running < state->fleet.live) {
+        fleet_join_ended(&state->fleet, ledger);
     }
-    if (fleet->ladder.rest_at_rows < UINT64_MAX &&
-        rows_written(fleet) >= fleet->ladder.rest_at_rows) {
-        gate_rest(&fleet->load->gate, true);
-        fleet->ladder.rest_at_rows = UINT64_MAX;
+    if (state->rest_at_rows < UINT64_MAX && rows_written(state) >= state->rest_at_rows) {
+        gate_rest(&state->fleet.load->gate, true);
+        state->rest_at_rows = UINT64_MAX;
     }
     if (has_ranks) {
-        fleet_exchange(fleet, false);
+        exchange(state, false);
     }
-    return fleet->numbers.working;
+    return state->fleet.numbers.working;
 }
 
 /* Notes why the level failed; a later reason does not replace the first. Reports the shortage now,
  * so that evidence is taken while it lasts. */
-static void note_failure(struct fleet *fleet, struct level *level, enum level_reason reason)
+static void note_failure(struct search_state *state, struct level *level, enum level_reason reason)
 {
     if (level->reason == LEVEL_NO_REASON) {
         level->reason = reason;
-        level->reason_ns = mono_now_ns() - fleet->load->start_ns;
-        fleet->ladder.has_failed = true;
+        level->reason_ns = mono_now_ns() - state->fleet.load->start_ns;
+        state->has_failed = true;
     }
-    fleet_report_shortage(fleet);
+    fleet_report_shortage(&state->fleet);
 }
 
 /* Returns whether the level failed, here or at another rank. */
-static bool has_failed_anywhere(const struct fleet *fleet, const struct level *level)
+static bool has_failed_anywhere(const struct search_state *state, const struct level *level)
 {
     return level->reason != LEVEL_NO_REASON ||
-           (fleet->orders.level == fleet->ladder.level && fleet->orders.has_failed);
+           (state->fleet.orders.level == state->level && state->fleet.orders.has_failed);
 }
 
 /* Fails the level if one of its sessions was refused, timed out or was dropped. Returns whether the
  * level failed anywhere. */
-static bool check_failed(struct fleet *fleet, struct level *level)
+static bool check_failed(struct search_state *state, struct level *level)
 {
     const struct session_ledger *ledger = &level->ledger;
     if (ledger->refused > 0) {
-        note_failure(fleet, level, LEVEL_REFUSED);
+        note_failure(state, level, LEVEL_REFUSED);
     } else if (ledger->timed_out > 0) {
-        note_failure(fleet, level, LEVEL_TIMED_OUT);
+        note_failure(state, level, LEVEL_TIMED_OUT);
     } else if (ledger->dropped > 0) {
-        note_failure(fleet, level, LEVEL_DROPPED);
+        note_failure(state, level, LEVEL_DROPPED);
     }
-    return has_failed_anywhere(fleet, level);
+    return has_failed_anywhere(state, level);
 }
 
 /* Notes the stage that this rank has reached. Returns whether all ranks have reached the stage. */
-static bool reach_stage(struct fleet *fleet, enum ranks_stage stage)
+static bool reach_stage(struct search_state *state, enum ranks_stage stage)
 {
-    fleet->ladder.stage = stage;
-    return fleet->load->ranks == NULL || fleet->orders.stage >= stage;
+    state->stage = stage;
+    return state->fleet.load->ranks == NULL || state->fleet.orders.stage >= stage;
 }
 
-static uint64_t calls_failed(struct fleet *fleet)
+static uint64_t calls_failed(struct search_state *state)
 {
-    struct recorder *recorder = fleet->load->recorder;
+    struct recorder *recorder = state->fleet.load->recorder;
     return recorder_read(recorder, RECORDER_APPENDS_FAILED) +
            recorder_read(recorder, RECORDER_READS_FAILED) +
            recorder_read(recorder, RECORDER_TRANSACTIONS_FAILED) +
@@ -241,132 +318,133 @@ static uint64_t calls_failed(struct fleet *fleet)
 }
 
 /* Drops error causes recorded between two levels. */
-static void forget_causes(struct fleet *fleet)
+static void forget_causes(struct search_state *state)
 {
-    pthread_mutex_lock(&fleet->ladder.causes.lock);
-    fleet->ladder.causes.count = 0;
-    fleet->ladder.causes.others = 0;
-    pthread_mutex_unlock(&fleet->ladder.causes.lock);
+    pthread_mutex_lock(&state->causes.lock);
+    state->causes.count = 0;
+    state->causes.others = 0;
+    pthread_mutex_unlock(&state->causes.lock);
 }
 
 /* Asks the sessions beyond level->sessions to leave, the last places first, and waits until they
  * have left. */
-static void retire(struct fleet *fleet, struct level *level)
+static void retire(struct search_state *state, struct level *level)
 {
-    const uint64_t cut_before = fleet->cut;
+    const uint64_t cut_before = state->fleet.cut;
     const int64_t start_ns = mono_now_ns();
-    fleet->next_interrupt_ns = start_ns + SESSION_GRACE_NS;
-    for (unsigned i = fleet->used; i > 0 && fleet->live - fleet->leaving > level->sessions; i--) {
-        struct session *session = &fleet->sessions[i - 1];
+    state->fleet.next_interrupt_ns = start_ns + SESSION_GRACE_NS;
+    for (unsigned i = state->fleet.used;
+         i > 0 && state->fleet.live - state->fleet.leaving > level->sessions; i--) {
+        struct session *session = &state->fleet.sessions[i - 1];
         if (session_is_live(session) && !atomic_load(&session->is_leaving)) {
             atomic_store(&session->is_leaving, true);
-            fleet->leaving++;
+            state->fleet.leaving++;
         }
     }
-    gate_wake(&fleet->load->gate);
-    while (fleet->leaving > 0 && !check_search_end(fleet)) {
-        tick(fleet, &level->ledger);
+    gate_wake(&state->fleet.load->gate);
+    while (state->fleet.leaving > 0 && !check_search_end(state)) {
+        tick(state, &level->ledger);
         if (mono_now_ns() >= start_ns + LEAVE_LIMIT_NS) {
-            fleet_end_search(fleet, SEARCH_STUCK);
+            end_search(state, SEARCH_STUCK);
         }
-        fleet_interrupt(fleet, true);
+        fleet_interrupt(&state->fleet, true);
     }
-    if (fleet->cut > cut_before || fleet->load->plan->script != NULL) {
+    if (state->fleet.cut > cut_before || state->fleet.load->plan->script != NULL) {
         /* a call or transaction that was cut has failed, but must not count against the next
          * level */
-        fleet->ladder.failed_before = calls_failed(fleet);
-        forget_causes(fleet);
+        state->failed_before = calls_failed(state);
+        forget_causes(state);
     }
 }
 
 /* Waits until every rank has retired its surplus sessions. No rank adds a session before. */
-static void wait_for_others(struct fleet *fleet, struct level *level, bool has_retired)
+static void wait_for_others(struct search_state *state, struct level *level, bool has_retired)
 {
     /* at gone_ns the retired sessions have also left the server */
     const int64_t gone_ns = mono_now_ns() + (has_retired ? CALM_NS : 0);
-    while ((mono_now_ns() < gone_ns || !reach_stage(fleet, STAGE_LEFT)) &&
-           !check_failed(fleet, level) && !check_search_end(fleet)) {
-        tick(fleet, &level->ledger);
+    while ((mono_now_ns() < gone_ns || !reach_stage(state, STAGE_LEFT)) &&
+           !check_failed(state, level) && !check_search_end(state)) {
+        tick(state, &level->ledger);
     }
 }
 
 /* Starts the missing sessions, then waits until every session is up or has ended. After the first
  * failure no more sessions are started: the server is full. */
-static void add_sessions(struct fleet *fleet, struct level *level)
+static void add_sessions(struct search_state *state, struct level *level)
 {
-    while (fleet->live < level->sessions && !check_failed(fleet, level) &&
-           !check_search_end(fleet)) {
-        if (fleet->numbers.connecting >= fleet->load->plan->connect_concurrency) {
-            tick(fleet, &level->ledger);
-        } else if (!fleet_start(fleet)) {
-            note_failure(fleet, level, LEVEL_NO_THREAD);
+    while (state->fleet.live < level->sessions && !check_failed(state, level) &&
+           !check_search_end(state)) {
+        if (state->fleet.numbers.connecting >= state->fleet.load->plan->connect_concurrency) {
+            tick(state, &level->ledger);
+        } else if (!fleet_start(&state->fleet)) {
+            note_failure(state, level, LEVEL_NO_THREAD);
         }
     }
     do {
-        level->up = tick(fleet, &level->ledger);
-        check_failed(fleet, level);
-    } while (level->up < fleet->live && !check_search_end(fleet));
+        level->up = tick(state, &level->ledger);
+        check_failed(state, level);
+    } while (level->up < state->fleet.live && !check_search_end(state));
 }
 
 /* Waits, after sessions were lost, for further losses, which belong to the same level. */
-static void wait_for_drops(struct fleet *fleet, struct level *level)
+static void wait_for_drops(struct search_state *state, struct level *level)
 {
     const int64_t limit_ns = mono_now_ns() + CALM_LIMIT_NS;
     int64_t calm_ns = mono_now_ns() + CALM_NS;
-    unsigned live = fleet->live;
-    while (mono_now_ns() < calm_ns && mono_now_ns() < limit_ns && !check_search_end(fleet)) {
-        level->up = tick(fleet, &level->ledger);
-        if (fleet->live != live) {
-            live = fleet->live;
+    unsigned live = state->fleet.live;
+    while (mono_now_ns() < calm_ns && mono_now_ns() < limit_ns && !check_search_end(state)) {
+        level->up = tick(state, &level->ledger);
+        if (state->fleet.live != live) {
+            live = state->fleet.live;
             calm_ns = mono_now_ns() + CALM_NS;
         }
     }
 }
 
 /* Ends the polls of a hold, and notes the wait that took the most time of the calls. */
-static void note_waits(const struct load *load, struct level *level)
+static void note_waits(const struct search_task *task, struct level *level)
 {
     struct wait_share share;
-    wait_watch_end(load->waits);
-    if (load->waited != NULL && waits_largest(load->waited, &share)) {
+    wait_watch_end(task->waits);
+    if (task->waited != NULL && waits_largest(task->waited, &share)) {
         level->wait = (struct level_wait){.is_known = true,
                                           .operation = share.operation,
                                           .class = share.class,
                                           .percent = 100 * share.share.share,
-                                          .polls = waits_polls(load->waited).polls};
+                                          .polls = waits_polls(task->waited).polls};
     }
-    if (load->waited != NULL) {
-        waits_reset(load->waited);
+    if (task->waited != NULL) {
+        waits_reset(task->waited);
     }
 }
 
-static void hold(struct fleet *fleet, struct level *level)
+static void hold(struct search_state *state, struct level *level)
 {
-    struct recorder *recorder = fleet->load->recorder;
-    struct sampler *sampler = fleet->load->sampler;
-    const int64_t hold_ns = fleet->search->hold_ns;
-    const int64_t start_ns = fleet->ladder.snapshots[AT_HOLD].taken_ns;
-    const uint64_t share_rows = rows_at_share(fleet, HOLD_SHARE);
+    struct recorder *recorder = state->fleet.load->recorder;
+    struct sampler *sampler = state->fleet.load->sampler;
+    const int64_t hold_ns = state->search->hold_ns;
+    const int64_t start_ns = state->snapshots[AT_HOLD].taken_ns;
+    const uint64_t share_rows = rows_at_share(state, HOLD_SHARE);
     int64_t part_ns = start_ns; /* start of the current part */
-    uint64_t part_rows = work_done(fleet);
-    sampler_begin_hold(sampler, start_ns - fleet->load->start_ns);
-    wait_watch_begin(fleet->load->waits, start_ns);
+    uint64_t part_rows = work_done(state);
+    sampler_begin_hold(sampler, start_ns - state->fleet.load->start_ns);
+    wait_watch_begin(state->task->waits, start_ns);
     for (;;) {
-        level->up = tick(fleet, &level->ledger);
-        if (calls_failed(fleet) > fleet->ladder.failed_before && !check_failed(fleet, level) &&
-            !check_search_end(fleet)) {
+        level->up = tick(state, &level->ledger);
+        if (calls_failed(state) > state->failed_before && !check_failed(state, level) &&
+            !check_search_end(state)) {
             /* if the call failed because its session was lost, that session is about to end */
-            wait_for_drops(fleet, level);
-            if (!check_failed(fleet, level) && !has_mistake(fleet)) {
-                note_failure(fleet, level, LEVEL_APPEND_FAILED);
+            wait_for_drops(state, level);
+            if (!check_failed(state, level) && !has_mistake(state)) {
+                note_failure(state, level, LEVEL_APPEND_FAILED);
             }
         }
-        if (check_failed(fleet, level) || check_search_end(fleet)) {
+        if (check_failed(state, level) || check_search_end(state)) {
             break;
         }
         const int64_t now_ns = mono_now_ns();
         const int64_t held_ns = now_ns - start_ns;
-        const uint64_t rows = work_done(fleet);
+        const uint64_t rows = work_done(state);
         if (now_ns - part_ns >= hold_ns / HOLD_PARTS) {
             const double rows_per_s =
                 (double)(rows - part_rows) * (double)MONO_NS_PER_S / (double)(now_ns - part_ns);
@@ -376,41 +454,41 @@ static void hold(struct fleet *fleet, struct level *level)
                 level->parts_rows_per_s[level->part_count++] = rows_per_s;
             }
         }
-        if (held_ns < hold_ns && (held_ns < HOLD_LEAST_NS || rows_written(fleet) < share_rows)) {
+        if (held_ns < hold_ns && (held_ns < HOLD_LEAST_NS || rows_written(state) < share_rows)) {
             continue;
         }
         uint64_t reading;
         level->stalled = recorder_count_stalled(recorder, start_ns, &reading);
-        if (level->stalled > 0 && held_ns >= hold_ns + fleet->load->patience_ns) {
-            note_failure(fleet, level, LEVEL_NO_PROGRESS);
+        if (level->stalled > 0 && held_ns >= hold_ns + state->task->patience_ns) {
+            note_failure(state, level, LEVEL_NO_PROGRESS);
         }
         /* reading the memory of many processes takes a while; the hold lasts until that reading is
          * done */
         if (level->stalled == 0 &&
             (sampler_hold_has_sample(sampler) || held_ns >= hold_ns + SAMPLE_LIMIT_NS) &&
-            reach_stage(fleet, STAGE_HELD)) {
+            reach_stage(state, STAGE_HELD)) {
             break;
         }
     }
-    recorder_take_snapshot(recorder, &fleet->ladder.snapshots[AT_END]);
-    level->hold_ns = fleet->ladder.snapshots[AT_END].taken_ns - start_ns;
-    level->failed = calls_failed(fleet) - fleet->ladder.failed_before;
+    recorder_take_snapshot(recorder, &state->snapshots[AT_END]);
+    level->hold_ns = state->snapshots[AT_END].taken_ns - start_ns;
+    level->failed = calls_failed(state) - state->failed_before;
     sampler_end_hold(sampler, level);
-    note_waits(fleet->load, level);
+    note_waits(state->task, level);
 }
 
 /* Sets the level's figures and outcome. Completes the ledger of the level, so that the ledger
  * balances. Moves the error causes into the level if it failed, and drops them otherwise. */
-static void finish_level(struct fleet *fleet, struct level *level)
+static void finish_level(struct search_state *state, struct level *level)
 {
-    const struct recorder_snapshot *start = &fleet->ladder.snapshots[AT_START];
-    const struct recorder_snapshot *hold_start = &fleet->ladder.snapshots[AT_HOLD];
-    const struct recorder_snapshot *end = &fleet->ladder.snapshots[AT_END];
+    const struct recorder_snapshot *start = &state->snapshots[AT_START];
+    const struct recorder_snapshot *hold_start = &state->snapshots[AT_HOLD];
+    const struct recorder_snapshot *end = &state->snapshots[AT_END];
     level->connect = recorder_latency_between(start, hold_start, OPERATION_CONNECT);
     level->connect_ns = hold_start->taken_ns - start->taken_ns;
     level->added = level->connect.count;
     if (level->hold_ns > 0) {
-        const struct plan_work *work = plan_work(fleet->load->plan);
+        const struct plan_work *work = plan_work(state->fleet.load->plan);
         level->append = recorder_latency_between(hold_start, end, work->operation);
         level->rows = end->counters[work->done] - hold_start->counters[work->done];
         level_compute_rates(level);
@@ -423,64 +501,65 @@ static void finish_level(struct fleet *fleet, struct level *level)
     /* sessions that did not leave may raise the number above level->sessions */
     ledger->requested = known > level->sessions ? known : level->sessions;
     ledger->not_started = ledger->requested - known;
-    if (has_failed_anywhere(fleet, level)) {
+    if (has_failed_anywhere(state, level)) {
         level->outcome = LEVEL_FAILED;
     } else {
-        level->outcome = fleet->ladder.has_ended ? LEVEL_UNFINISHED : LEVEL_HELD;
-        level->reason = fleet->ladder.has_ended ? LEVEL_ENDED : LEVEL_NO_REASON;
+        level->outcome = state->has_ended ? LEVEL_UNFINISHED : LEVEL_HELD;
+        level->reason = state->has_ended ? LEVEL_ENDED : LEVEL_NO_REASON;
     }
     if (level->outcome == LEVEL_FAILED) {
         level->causes = malloc(sizeof *level->causes);
     }
     if (level->causes != NULL) {
         causes_init(level->causes);
-        causes_copy(level->causes, &fleet->ladder.causes);
+        causes_copy(level->causes, &state->causes);
     }
-    forget_causes(fleet);
+    forget_causes(state);
 }
 
 /* Brings the number of sessions to level->sessions, holds the sessions, and fills *level. */
-static void climb(struct fleet *fleet, struct level *level)
+static void run_level(struct search_state *state, struct level *level)
 {
-    struct recorder *recorder = fleet->load->recorder;
-    fleet->is_shortage_reported = false;
-    recorder_take_snapshot(recorder, &fleet->ladder.snapshots[AT_START]);
-    fleet->ladder.failed_before = calls_failed(fleet);
-    level->start_ns = fleet->ladder.snapshots[AT_START].taken_ns - fleet->load->start_ns;
-    const bool has_too_many = fleet->live > level->sessions;
-    retire(fleet, level);
-    if (fleet->load->ranks != NULL) {
-        wait_for_others(fleet, level, has_too_many);
+    struct recorder *recorder = state->fleet.load->recorder;
+    state->fleet.is_shortage_reported = false;
+    recorder_take_snapshot(recorder, &state->snapshots[AT_START]);
+    state->failed_before = calls_failed(state);
+    level->start_ns = state->snapshots[AT_START].taken_ns - state->fleet.load->start_ns;
+    const bool has_too_many = state->fleet.live > level->sessions;
+    retire(state, level);
+    if (state->fleet.load->ranks != NULL) {
+        wait_for_others(state, level, has_too_many);
     }
-    fleet->ladder.rest_at_rows = rows_at_share(fleet, STEP_SHARE);
-    add_sessions(fleet, level);
-    while (!reach_stage(fleet, STAGE_UP) && !check_failed(fleet, level) &&
-           !check_search_end(fleet)) {
-        level->up = tick(fleet, &level->ledger);
+    state->rest_at_rows = rows_at_share(state, STEP_SHARE);
+    add_sessions(state, level);
+    while (!reach_stage(state, STAGE_UP) && !check_failed(state, level) &&
+           !check_search_end(state)) {
+        level->up = tick(state, &level->ledger);
     }
-    fleet->ladder.rest_at_rows = UINT64_MAX;
-    gate_rest(&fleet->load->gate, fleet->ladder.has_ended);
-    recorder_take_snapshot(recorder, &fleet->ladder.snapshots[AT_HOLD]);
-    if (!check_failed(fleet, level) && !fleet->ladder.has_ended) {
-        hold(fleet, level);
+    state->rest_at_rows = UINT64_MAX;
+    gate_rest(&state->fleet.load->gate, state->has_ended);
+    recorder_take_snapshot(recorder, &state->snapshots[AT_HOLD]);
+    if (!check_failed(state, level) && !state->has_ended) {
+        hold(state, level);
     }
     if (level->ledger.dropped > 0 ||
-        (fleet->load->ranks != NULL && has_failed_anywhere(fleet, level))) {
-        wait_for_drops(fleet, level);
+        (state->fleet.load->ranks != NULL && has_failed_anywhere(state, level))) {
+        wait_for_drops(state, level);
     }
-    finish_level(fleet, level);
+    finish_level(state, level);
 }
 
 /* Returns how much memory of this machine is in use, and how many times the live sessions fit into
  * it. */
-static struct level_room find_room(const struct fleet *fleet)
+static struct level_room find_room(const struct search_state *state)
 {
     uint64_t total;
     const uint64_t used = memory_used(&total);
-    const unsigned fits = ladder_memory_fits(&fleet->ladder.memory, fleet->live, used);
-    struct level_room room = {.times = fleet->live == 0 ? 0 : (double)fits / fleet->live,
+    const unsigned fits = search_memory_fits(&state->memory, state->fleet.live, used);
+    struct level_room room = {.times =
+                                  state->fleet.live == 0 ? 0 : (double)fits / state->fleet.live,
                               .used_bytes = used,
-                              .limit_bytes = fleet->ladder.memory.limit_bytes};
+                              .limit_bytes = state->memory.limit_bytes};
     if (fits == UINT32_MAX) {
         room.times = INFINITY;
     }
@@ -488,10 +567,11 @@ static struct level_room find_room(const struct fleet *fleet)
 }
 
 /* Writes this rank's part of a level as bytes. Returns false if memory runs out. */
-static bool pack_level(const struct fleet *fleet, const struct level *part, struct buffer *bytes)
+static bool pack_level(const struct search_state *state, const struct level *part,
+                       struct buffer *bytes)
 {
-    const struct recorder_snapshot *at = fleet->ladder.snapshots;
-    const size_t work = plan_work(fleet->load->plan)->operation;
+    const struct recorder_snapshot *at = state->snapshots;
+    const size_t work = plan_work(state->fleet.load->plan)->operation;
     struct histogram connect, append = {.total = 0};
     histogram_subtract(recorder_histogram(&at[AT_HOLD], OPERATION_CONNECT),
                        recorder_histogram(&at[AT_START], OPERATION_CONNECT), &connect);
@@ -499,35 +579,35 @@ static bool pack_level(const struct fleet *fleet, const struct level *part, stru
         histogram_subtract(recorder_histogram(&at[AT_END], work),
                            recorder_histogram(&at[AT_HOLD], work), &append);
     }
-    return merge_pack_level(bytes, part, &connect, &append, fleet->load->start_ns);
+    return merge_pack_level(bytes, part, &connect, &append, state->fleet.load->start_ns);
 }
 
 /* Tries this rank's part of a level, and packs the result into *bytes. Returns false if memory runs
  * out. */
-static bool climb_rank_part(struct fleet *fleet, struct level *part, struct buffer *bytes)
+static bool run_rank_level(struct search_state *state, struct level *part, struct buffer *bytes)
 {
-    part->sessions = ranks_sessions_here(fleet->load->ranks, part->sessions, false);
-    fleet->ladder.stage = STAGE_CLIMBS;
-    fleet->ladder.has_failed = false;
-    fleet->ladder.level = fleet->orders.level;
-    climb(fleet, part);
-    fleet_exchange(fleet, false); /* other ranks may wait for this stage */
-    part->room = find_room(fleet);
-    return pack_level(fleet, part, bytes);
+    part->sessions = ranks_sessions_here(state->fleet.load->ranks, part->sessions, false);
+    state->stage = STAGE_RETIRES;
+    state->has_failed = false;
+    state->level = state->fleet.orders.level;
+    run_level(state, part);
+    exchange(state, false); /* other ranks may wait for this stage */
+    part->room = find_room(state);
+    return pack_level(state, part, bytes);
 }
 
 /* Waits a moment for new orders of rank 0, between two levels. Sessions that end now are counted at
  * the next level. */
-static void wait_for_orders(struct fleet *fleet)
+static void wait_for_orders(struct search_state *state)
 {
     mono_sleep(WAIT_NS);
-    fleet_exchange(fleet, false);
+    exchange(state, false);
 }
 
 /* Rank 0: adds up the parts of all ranks. */
-static void gather(struct fleet *fleet, struct level *level, struct buffer *bytes)
+static void gather(struct search_state *state, struct level *level, struct buffer *bytes)
 {
-    struct load *load = fleet->load;
+    struct load *load = state->fleet.load;
     const struct operation_list operations = plan_operations(load->plan);
     struct level_sum sum = {.level = level};
     unsigned rank = 0;
@@ -539,7 +619,7 @@ static void gather(struct fleet *fleet, struct level *level, struct buffer *byte
     gate_rest(&load->gate, true); /* sessions rest, because a lost rank may be noticed late */
     for (bool are_all = false; taken != NULL || !are_all;) {
         if (taken == NULL) {
-            wait_for_orders(fleet);
+            wait_for_orders(state);
         } else if (!merge_add_level(&sum, ranks_machine(load->ranks, rank), taken, size,
                                     &operations, load->start_ns)) {
             is_whole = false;
@@ -547,140 +627,141 @@ static void gather(struct fleet *fleet, struct level *level, struct buffer *byte
         free(taken);
         taken = ranks_take_level(load->ranks, &rank, &size, &are_all);
     }
-    gate_rest(&load->gate, fleet->ladder.has_ended);
+    gate_rest(&load->gate, state->has_ended);
     for (unsigned i = 1; i < ranks_count(load->ranks); i++) {
         is_whole = is_whole && ranks_lost(load->ranks, i) == NULL;
     }
     merge_finish_level(&sum);
     if (!is_whole) {
-        fleet_end_search(fleet, SEARCH_RANK_LOST);
+        end_search(state, SEARCH_RANK_LOST);
     }
     if (!is_whole && level->outcome == LEVEL_HELD) {
         level->outcome = LEVEL_UNFINISHED;
         level->reason = LEVEL_ENDED;
     }
-    fleet->ladder.up_everywhere = level->up;
-    fleet->ladder.room = level->room;
+    state->up_everywhere = level->up;
+    state->room = level->room;
 }
 
 /* Tries a level, and fills *level. */
-static void try_level(struct fleet *fleet, struct level *level)
+static void try_level(struct search_state *state, struct level *level)
 {
-    struct load *load = fleet->load;
+    struct load *load = state->fleet.load;
     struct level part = *level;
-    load->on_begin(load->context, level);
+    state->task->on_begin(load->context, level);
     if (load->ranks == NULL) {
-        climb(fleet, level);
-        search_note_level(fleet->search);
-        load->on_level(load->context, level, level);
+        run_level(state, level);
+        search_note_level(state->search);
+        state->task->on_level(load->context, level, level);
         return;
     }
     struct buffer bytes = {0};
-    ranks_begin_level(load->ranks, level->sessions, &fleet->orders);
-    const bool is_packed = climb_rank_part(fleet, &part, &bytes);
+    ranks_begin_level(load->ranks, level->sessions, &state->fleet.orders);
+    const bool is_packed = run_rank_level(state, &part, &bytes);
     level->start_ns = part.start_ns;
     level->wait = part.wait; /* only this rank polls the waits */
     if (is_packed) {
-        gather(fleet, level, &bytes);
+        gather(state, level, &bytes);
     } else {
-        fleet_end_search(fleet, SEARCH_MEMORY);
+        end_search(state, SEARCH_MEMORY);
     }
     buffer_fini(&bytes);
-    search_note_level(fleet->search);
+    search_note_level(state->search);
     ranks_note_level(load->ranks, level->outcome);
     part.outcome = level->outcome;
-    load->on_level(load->context, level, &part);
+    state->task->on_level(load->context, level, &part);
     level_fini(&part);
 }
 
 /* Runs the search on a rank other than 0: tries each level that rank 0 orders, until the search has
  * ended. */
-static void follow_all(struct fleet *fleet)
+static void follow_levels(struct search_state *state)
 {
-    struct load *load = fleet->load;
+    struct load *load = state->fleet.load;
     for (;;) {
-        while (fleet->orders.level == fleet->ladder.level && !check_search_end(fleet)) {
-            wait_for_orders(fleet);
+        while (state->fleet.orders.level == state->level && !check_search_end(state)) {
+            wait_for_orders(state);
         }
-        if (fleet->orders.level == fleet->ladder.level) {
+        if (state->fleet.orders.level == state->level) {
             return;
         }
         struct buffer bytes = {0};
-        struct level *level = search_add_level(fleet->search);
+        struct level *level = search_add_level(state->search);
         if (level == NULL) {
             /* memory has run out: rank 0 ends the search when this part is missing */
-            fleet->ladder.level = fleet->orders.level;
+            state->level = state->fleet.orders.level;
             ranks_give_level(load->ranks, &bytes);
-            fleet_end_search(fleet, SEARCH_MEMORY);
+            end_search(state, SEARCH_MEMORY);
             continue;
         }
-        forget_causes(fleet);
-        level->sessions = fleet->orders.sessions;
+        forget_causes(state);
+        level->sessions = state->fleet.orders.sessions;
         level->is_scripted = load->plan->script != NULL;
         struct level part = *level;
-        load->on_begin(load->context, level);
-        if (!climb_rank_part(fleet, &part, &bytes)) {
+        state->task->on_begin(load->context, level);
+        if (!run_rank_level(state, &part, &bytes)) {
             buffer_fini(&bytes);
         }
         ranks_give_level(load->ranks, &bytes);
         gate_rest(&load->gate, true);
-        while (fleet->orders.noted < fleet->ladder.level && fleet->orders.end != SEARCH_RANK_LOST) {
-            wait_for_orders(fleet);
+        while (state->fleet.orders.noted < state->level &&
+               state->fleet.orders.end != SEARCH_RANK_LOST) {
+            wait_for_orders(state);
         }
-        gate_rest(&load->gate, fleet->ladder.has_ended);
+        gate_rest(&load->gate, state->has_ended);
         const unsigned sessions = level->sessions;
         *level = part;
         level->sessions = sessions;
-        if (fleet->orders.noted == fleet->ladder.level) {
-            level->outcome = fleet->orders.outcome;
+        if (state->fleet.orders.noted == state->level) {
+            level->outcome = state->fleet.orders.outcome;
         } else if (level->outcome == LEVEL_HELD) {
             /* the level was held here, but the results of the other ranks are unknown */
             level->outcome = LEVEL_UNFINISHED;
             level->reason = LEVEL_ENDED;
         }
-        search_note_level(fleet->search);
-        load->on_level(load->context, level, level);
+        search_note_level(state->search);
+        state->task->on_level(load->context, level, level);
     }
 }
 
 /* Waits, after a level that lost every session, until the server accepts a connection again. Starts
  * one session at a time; a rank without sessions opens a separate connection instead. These
  * connects belong to no level. */
-static void await_server(struct fleet *fleet)
+static void await_server(struct search_state *state)
 {
-    const struct plan *plan = fleet->load->plan;
+    const struct plan *plan = state->fleet.load->plan;
     const int64_t limit_ns = mono_now_ns() + RETURN_LIMIT_NS;
     int64_t next_ns = mono_now_ns();
     struct session_ledger ignored = {0};
     bool is_back = false;
-    while (tick(fleet, &ignored) == 0 && !is_back && !check_search_end(fleet)) {
+    while (tick(state, &ignored) == 0 && !is_back && !check_search_end(state)) {
         const int64_t now_ns = mono_now_ns();
         if (now_ns >= limit_ns) {
-            fleet_end_search(fleet, SEARCH_GONE);
-        } else if (fleet->live == 0 && now_ns >= next_ns) {
+            end_search(state, SEARCH_GONE);
+        } else if (state->fleet.live == 0 && now_ns >= next_ns) {
             struct setup asked;
             struct error error = {.kind = ERROR_NONE};
             next_ns = now_ns + RETURN_PAUSE_NS;
-            if (fleet->capacity > 0) {
-                fleet_start(fleet); /* if no thread starts, tries again after the pause */
+            if (state->fleet.capacity > 0) {
+                fleet_start(&state->fleet); /* if no thread starts, tries again after the pause */
             } else {
-                is_back =
-                    setup_query_limits(&asked, plan, fleet->load->ranks, &error) == EXIT_CODE_OK;
+                is_back = setup_query_limits(&asked, plan, state->fleet.load->ranks, &error) ==
+                          EXIT_CODE_OK;
             }
         }
     }
-    forget_causes(fleet);
+    forget_causes(state);
 }
 
 /* Returns how many of the `next` sessions fit into memory, or 0 if too few fit to be worth a
  * level. */
-static unsigned fit_memory(struct fleet *fleet, unsigned next)
+static unsigned fit_memory(struct search_state *state, unsigned next)
 {
-    struct search *search = fleet->search;
-    const bool has_ranks = fleet->load->ranks != NULL;
-    const struct level_room room = has_ranks ? fleet->ladder.room : find_room(fleet);
+    struct search *search = state->search;
+    const bool has_ranks = state->fleet.load->ranks != NULL;
+    const struct level_room room = has_ranks ? state->room : find_room(state);
     const unsigned held = search->held;
-    const unsigned live = has_ranks ? (unsigned)fleet->ladder.up_everywhere : fleet->live;
+    const unsigned live = has_ranks ? (unsigned)state->up_everywhere : state->fleet.live;
     const double most = room.times * live + 0.5; /* a NaN means that nothing is known yet */
     if (next <= live || !(most < next)) {
         return next;
@@ -695,93 +776,113 @@ static unsigned fit_memory(struct fleet *fleet, unsigned next)
     return fits > held + held / 20 ? fits : 0;
 }
 
-static void climb_all(struct fleet *fleet)
+static void try_levels(struct search_state *state)
 {
-    struct load *load = fleet->load;
-    struct search *search = fleet->search;
-    while (!fleet->ladder.has_ended) {
-        const unsigned next = ladder_next(search, load->plan->search.first);
+    struct load *load = state->fleet.load;
+    struct search *search = state->search;
+    while (!state->has_ended) {
+        const unsigned next = search_next(search, load->plan->search.first);
         search->end_note[0] = '\0';
         if (next == 0) {
-            fleet_end_search(fleet, search->failed == 0 ? SEARCH_BOUND : SEARCH_FOUND);
+            end_search(state, search->failed == 0 ? SEARCH_BOUND : SEARCH_FOUND);
         }
-        if (check_search_end(fleet)) {
+        if (check_search_end(state)) {
             break;
         }
-        const unsigned fitting = fit_memory(fleet, next);
+        const unsigned fitting = fit_memory(state, next);
         struct level *level = fitting == 0 ? NULL : search_add_level(search);
         if (level == NULL) {
-            fleet_end_search(fleet, SEARCH_MEMORY);
+            end_search(state, SEARCH_MEMORY);
             break;
         }
         level->sessions = fitting;
         level->is_scripted = load->plan->script != NULL;
-        try_level(fleet, level);
+        try_level(state, level);
         if (level->outcome == LEVEL_FAILED && level->up == 0 && level->ledger.dropped > 0) {
-            await_server(fleet);
+            await_server(state);
         }
     }
     if (search->end == SEARCH_MEMORY && search->end_note[0] == '\0') {
-        /* with several machines, fleet->ladder.room is the memory of the fullest machine */
-        const bool is_known = fleet->ladder.room.machine[0] != '\0';
-        const struct level_room room = is_known ? fleet->ladder.room : find_room(fleet);
+        /* with several machines, state->room is the memory of the fullest machine */
+        const bool is_known = state->room.machine[0] != '\0';
+        const struct level_room room = is_known ? state->room : find_room(state);
         snprintf(search->end_note, sizeof search->end_note, "%s in use on %s%.60s; the limit is %s",
                  UNITS_BYTES(room.used_bytes), is_known ? "machine " : "this machine", room.machine,
                  UNITS_BYTES(room.limit_bytes));
     }
 }
 
-enum status search_run(struct fleet *fleet, struct error *error)
+/* Tries all levels, then waits until all sessions have ended. */
+static void search_all(struct search_state *state)
 {
+    struct fleet *fleet = &state->fleet;
     struct load *load = fleet->load;
-    const uint64_t limit_bytes = load->plan->search.max_memory_bytes;
-    uint64_t total = 0;
-    fleet->ladder.memory.base_bytes = memory_used(&total);
-    fleet->ladder.memory.limit_bytes = limit_bytes > 0 ? limit_bytes : total / 10 * 9;
-    if (total == 0) {
-        fleet->ladder.memory.limit_bytes = UINT64_MAX;
+    gate_open(&load->gate, mono_now_ns());
+    sampler_wake(load->sampler, SAMPLER_WORK_BEGUN);
+    if (ranks_follows(load->ranks)) {
+        follow_levels(state);
+    } else {
+        try_levels(state);
     }
-    fleet->ladder.deadline_ns = load->start_ns + load->plan->search.max_time_ns;
-    fleet->ladder.rest_at_rows = UINT64_MAX;
-    fleet->ladder.max_rows = fleet->search->max_rows;
-    if (load->ranks != NULL && fleet->ladder.max_rows > 0) {
-        fleet->ladder.max_rows =
-            (uint64_t)((double)fleet->ladder.max_rows * fleet->capacity / load->plan->sessions) + 1;
+    /* all sessions end; the connections of late sessions are cut */
+    gate_stop(&load->gate,
+              state->search->end == SEARCH_INTERRUPTED ? STOP_INTERRUPTED : STOP_DURATION);
+    fleet->next_interrupt_ns = mono_now_ns() + SESSION_GRACE_NS;
+    struct session_ledger ignored = {0};
+    while (fleet->live > 0) {
+        if (tick(state, &ignored) == 0 && !fleet->is_end_reported) {
+            fleet->is_end_reported = true;
+            sampler_wake(load->sampler, SAMPLER_WORK_DONE);
+        }
+        fleet_interrupt(fleet, false);
+    }
+    fleet->have_ended = true;
+    if (load->ranks != NULL) {
+        exchange(state, true);
+    }
+}
+
+enum status search_run(struct load *load, const struct search_task *task, struct result *result,
+                       struct error *error)
+{
+    const struct plan *plan = load->plan;
+    const uint64_t limit_bytes = plan->search.max_memory_bytes;
+    uint64_t total = 0;
+    struct search_state state = {.task = task,
+                                 .search = task->search,
+                                 .room = {.times = INFINITY},
+                                 .deadline_ns = load->start_ns + plan->search.max_time_ns,
+                                 .rest_at_rows = UINT64_MAX,
+                                 .max_rows = task->search->max_rows};
+    struct fleet *fleet = &state.fleet;
+    if (fleet_init(fleet, load, result, &state.causes, error) != STATUS_OK) {
+        return STATUS_FATAL;
+    }
+    causes_init(&state.causes);
+    state.memory.base_bytes = memory_used(&total);
+    state.memory.limit_bytes = limit_bytes > 0 ? limit_bytes : total / 10 * 9;
+    if (total == 0) {
+        state.memory.limit_bytes = UINT64_MAX;
+    }
+    if (load->ranks != NULL && state.max_rows > 0) {
+        state.max_rows = (uint64_t)((double)state.max_rows * fleet->capacity / plan->sessions) + 1;
     }
     bool has_memory = true;
     for (int i = 0; i < SNAPSHOTS; i++) {
-        has_memory &= recorder_snapshot_init(&fleet->ladder.snapshots[i],
-                                             recorder_operations(load->recorder));
+        has_memory &=
+            recorder_snapshot_init(&state.snapshots[i], recorder_operations(load->recorder));
     }
     if (has_memory) {
-        gate_open(&load->gate, mono_now_ns());
-        sampler_wake(load->sampler, SAMPLER_WORK_BEGUN);
-        if (ranks_follows(load->ranks)) {
-            follow_all(fleet);
-        } else {
-            climb_all(fleet);
-        }
-        /* all sessions end; the connections of late sessions are cut */
-        gate_stop(&load->gate,
-                  fleet->search->end == SEARCH_INTERRUPTED ? STOP_INTERRUPTED : STOP_DURATION);
-        fleet->next_interrupt_ns = mono_now_ns() + SESSION_GRACE_NS;
-        struct session_ledger ignored = {0};
-        while (fleet->live > 0) {
-            if (tick(fleet, &ignored) == 0 && !fleet->is_end_reported) {
-                fleet->is_end_reported = true;
-                sampler_wake(load->sampler, SAMPLER_WORK_DONE);
-            }
-            fleet_interrupt(fleet, false);
-        }
-        fleet->have_ended = true;
-        if (load->ranks != NULL) {
-            fleet_exchange(fleet, true);
-        }
+        search_all(&state);
+        fleet_sum_up(fleet);
+        task->search->elapsed_ns = result->elapsed_ns;
     } else {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the figures of a level");
     }
     for (int i = 0; i < SNAPSHOTS; i++) {
-        recorder_snapshot_fini(&fleet->ladder.snapshots[i]);
+        recorder_snapshot_fini(&state.snapshots[i]);
     }
+    causes_fini(&state.causes);
+    fleet_fini(fleet);
     return has_memory ? STATUS_OK : STATUS_FATAL;
 }

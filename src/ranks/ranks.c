@@ -525,7 +525,7 @@ static void decide_level(const struct ranks *ranks, struct ranks_orders *orders)
             continue;
         }
         const bool is_there = state->level == orders->level;
-        least = MIN(least, is_there ? state->stage : STAGE_CLIMBS);
+        least = MIN(least, is_there ? state->stage : STAGE_RETIRES);
         orders->has_failed = orders->has_failed || (is_there && state->has_failed);
         orders->end = orders->end == SEARCH_GOES_ON ? state->end : orders->end;
     }
@@ -580,7 +580,7 @@ void ranks_begin_level(struct ranks *ranks, unsigned sessions, struct ranks_orde
 {
     ranks->orders.level++;
     ranks->orders.sessions = sessions;
-    ranks->orders.stage = STAGE_CLIMBS;
+    ranks->orders.stage = STAGE_RETIRES;
     ranks->orders.has_failed = false;
     *orders = ranks->orders;
     ranks_await_all(ranks); /* for their packed levels */

@@ -152,10 +152,10 @@ void ranks_check_clocks(struct ranks *ranks);
 /* The progress of a rank at a level of a search. A rank enters the next stage only after all ranks
  * have reached the present stage. */
 enum ranks_stage {
-    STAGE_CLIMBS, /* surplus sessions leave */
-    STAGE_LEFT,   /* surplus sessions have left; new sessions connect */
-    STAGE_UP,     /* the rank's sessions are up */
-    STAGE_HELD,   /* the sessions were up for the whole hold */
+    STAGE_RETIRES, /* surplus sessions leave */
+    STAGE_LEFT,    /* surplus sessions have left; new sessions connect */
+    STAGE_UP,      /* the rank's sessions are up */
+    STAGE_HELD,    /* the sessions were up for the whole hold */
 };
 
 /* The state of a rank's sessions, which the rank sends to rank 0 while sessions live. A rank whose

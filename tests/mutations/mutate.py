@@ -46,24 +46,24 @@ RANDOM_TESTS = {
     "limits/evidence": "cli.limits cli.check cli.http_hosts cli.hosts cli.disk",
     "limits/limits": "unit.cgroup cli.limits cli.check cli.http_hosts cli.hosts cli.goldens",
     "load/account": "unit.fleet unit.transactions unit.shapes cli.surface cli.goldens cli.sqlite_verify_rows "
-                    "cli.workloads unit.ladder",
+                    "cli.workloads unit.search",
     "load/append": "unit.shapes unit.fleet unit.transactions unit.datasets cli.sqlite cli.prepare cli.workloads cli.goldens",
     "load/arrivals": "cli.stages",
-    "load/calls": "unit.transactions unit.shapes unit.fleet cli.surface cli.check cli.workloads unit.ladder",
+    "load/calls": "unit.transactions unit.shapes unit.fleet cli.surface cli.check cli.workloads unit.search",
     "load/control": "cli.control cli.limits",
     "load/datasets": "cli.tpcb cli.workload_values cli.dry_run cli.options cli.prepare cli.invariants cli.goldens "
                      "cli.workloads cli.help",
     "load/dry_run": "cli.dry_run cli.workload_metrics cli.help",
     "load/epoch": "unit.shapes unit.fleet cli.control",
     "load/fleet": "unit.shapes unit.fleet cli.goldens cli.shapes cli.limits cli.groups cli.workloads",
-    "load/fleet_state": "unit.shapes cli.limits cli.goldens cli.surface unit.ladder",
+    "load/fleet_state": "unit.shapes cli.limits cli.goldens cli.surface unit.search",
     "load/gate": "unit.shapes unit.fleet cli.limits cli.shapes cli.surface cli.goldens cli.control cli.interrupt",
     "load/generator": "unit.shapes cli.sqlite cli.limits cli.surface cli.goldens cli.null",
-    "load/line": "unit.shapes unit.fleet cli.invariants cli.workload_faults unit.ladder",
+    "load/line": "unit.shapes unit.fleet cli.invariants cli.workload_faults unit.search",
     "load/loader": "unit.datasets cli.workload_values cli.tpcb cli.tpcc cli.dry_run cli.prepare cli.goldens cli.options "
                    "cli.workload_faults cli.help",
     "load/schedule": "unit.shapes unit.fleet cli.shapes cli.groups cli.control cli.stages cli.goldens",
-    "load/search": "cli.workload_metrics cli.limits cli.surface unit.ladder",
+    "load/search": "cli.workload_metrics cli.limits cli.surface unit.search",
     "load/server": "unit.setup cli.limits cli.io_trace cli.hosts cli.goldens",
     "load/session": "unit.shapes unit.fleet unit.transactions cli.shapes cli.groups cli.stages cli.transaction_log "
                     "cli.http_hosts cli.surface cli.goldens cli.expect cli.control cli.workload_stuck",
@@ -80,7 +80,7 @@ RANDOM_TESTS = {
     "load/wait_watch": "cli.sqlite_waits cli.check",
     "measure/io": "cli.check cli.limits cli.disk cli.hosts unit.sampler",
     "measure/ledger": "unit.verdict unit.shapes unit.fleet cli.sqlite_verify_rows cli.surface cli.groups cli.goldens",
-    "measure/levels": "unit.ladder cli.surface cli.limits cli.workload_metrics cli.find_max",
+    "measure/levels": "unit.search cli.surface cli.limits cli.workload_metrics cli.find_max",
     "measure/limit": "unit.limits cli.check cli.limits",
     "measure/metric": "unit.expectations cli.workload_metrics cli.goldens",
     "measure/procfs": "unit.limits unit.io unit.cgroup unit.server_process cli.check cli.limits cli.disk cli.hosts",
@@ -430,8 +430,8 @@ def tests_of(shop, file):
     named = [f"unit.{pathlib.Path(file).stem}", *RANDOM_TESTS[key].split()]
     units = [name for name in dict.fromkeys(named) if name.startswith("unit.") and name in shop.tests]
     program = [name for name in named if name.startswith("cli.")]
-    groups = [[name for name in units if name != "unit.ladder"], *(program[i:i + 2] for i in range(0, len(program), 2)),
-              [name for name in units if name == "unit.ladder"]]
+    groups = [[name for name in units if name != "unit.search"], *(program[i:i + 2] for i in range(0, len(program), 2)),
+              [name for name in units if name == "unit.search"]]
     return [group for group in groups if group]
 
 

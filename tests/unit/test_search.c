@@ -7,7 +7,7 @@
 
 #include "base/mono.h"
 #include "load/fleet.h"
-#include "load/fleet_state.h"
+#include "load/search.h"
 #include "plan/facts.h"
 
 enum {
@@ -286,12 +286,12 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
                         .recorder = recorder,
                         .start_ns = mono_now_ns(),
                         .on_shortage = on_shortage,
-                        .context = outcome,
-                        .search = &outcome->search,
-                        .patience_ns = asked.patience_ns,
-                        .on_begin = on_begin,
-                        .on_level = on_level};
-    assert_int_equal(fleet_run(&load, outcome->result, NULL), STATUS_OK);
+                        .context = outcome};
+    const struct search_task task = {.search = &outcome->search,
+                                     .patience_ns = asked.patience_ns,
+                                     .on_begin = on_begin,
+                                     .on_level = on_level};
+    assert_int_equal(search_run(&load, &task, outcome->result, NULL), STATUS_OK);
     outcome->checks = recorder_read(recorder, RECORDER_FRESH_CHECKS);
     outcome->stale = recorder_read(recorder, RECORDER_FRESH_BEHIND);
     outcome->calls_failed = recorder_read(recorder, RECORDER_APPENDS_FAILED) +
@@ -595,7 +595,7 @@ static unsigned walk(unsigned first, unsigned bound, unsigned room, bool is_hint
     struct search search = {.bound = bound};
     unsigned levels = 0;
     unsigned next = 0;
-    while ((next = ladder_next(&search, first)) != 0) {
+    while ((next = search_next(&search, first)) != 0) {
         assert_true(next >= 1 && next <= bound);
         const bool has_held = next <= room;
         add_level(&search, next, has_held, has_held || !is_hinting ? 0 : room);
@@ -630,33 +630,33 @@ TEST(test_steps_try_the_last_one_again)
 {
     struct search search = {.bound = 1000};
     add_level(&search, 297, false, 296);
-    assert_int_equal(ladder_next(&search, 297), 296);
+    assert_int_equal(search_next(&search, 297), 296);
     add_level(&search, 296, true, 0);
-    assert_int_equal(ladder_next(&search, 297), 297);
+    assert_int_equal(search_next(&search, 297), 297);
     add_level(&search, 297, true, 0);
-    assert_int_equal(ladder_next(&search, 297), 594);
+    assert_int_equal(search_next(&search, 297), 594);
     add_level(&search, 594, false, 297);
-    assert_int_equal(ladder_next(&search, 297), 298);
+    assert_int_equal(search_next(&search, 297), 298);
     /* 298 is tried once more, because its failure did not come right after 297 had held; a second
      * failure in a row ends the search */
     add_level(&search, 298, false, 297);
-    assert_int_equal(ladder_next(&search, 297), 298);
+    assert_int_equal(search_next(&search, 297), 298);
     add_level(&search, 298, false, 297);
-    assert_int_equal(ladder_next(&search, 297), 0);
+    assert_int_equal(search_next(&search, 297), 0);
     search_fini(&search);
 }
 
 TEST(test_memory)
 {
-    const struct ladder_memory memory = {.limit_bytes = 900, .base_bytes = 100};
+    const struct search_memory memory = {.limit_bytes = 900, .base_bytes = 100};
     /* 10 sessions need 10 bytes each, and the 700 bytes that are left suffice for 70 more */
-    assert_int_equal(ladder_memory_fits(&memory, 10, 200), 80);
-    assert_int_equal(ladder_memory_fits(&memory, 0, 100), UINT32_MAX);
-    assert_int_equal(ladder_memory_fits(&memory, 10, 90), UINT32_MAX);
-    assert_int_equal(ladder_memory_fits(&memory, 10, 0), UINT32_MAX);
-    assert_int_equal(ladder_memory_fits(&memory, 10, 901), 0);
-    const struct ladder_memory unknown = {.limit_bytes = UINT64_MAX, .base_bytes = 100};
-    assert_int_equal(ladder_memory_fits(&unknown, 10, 200), UINT32_MAX);
+    assert_int_equal(search_memory_fits(&memory, 10, 200), 80);
+    assert_int_equal(search_memory_fits(&memory, 0, 100), UINT32_MAX);
+    assert_int_equal(search_memory_fits(&memory, 10, 90), UINT32_MAX);
+    assert_int_equal(search_memory_fits(&memory, 10, 0), UINT32_MAX);
+    assert_int_equal(search_memory_fits(&memory, 10, 901), 0);
+    const struct search_memory unknown = {.limit_bytes = UINT64_MAX, .base_bytes = 100};
+    assert_int_equal(search_memory_fits(&unknown, 10, 200), UINT32_MAX);
 }
 
 TEST(test_reading_a_search)

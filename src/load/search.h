@@ -1,0 +1,73 @@
+/*
+ * A search for the largest number of sessions that can be held (append find-max).
+ *
+ * A search opens the gate first, so sessions begin to append as soon as they are connected. It adds
+ * sessions level by level, holds each level for a time while all sessions append, and closes in on
+ * the largest number that can be held. When a session has ended, another session may take its
+ * place. The new session continues the row numbers of the place, so no two rows are the same. Main
+ * thread.
+ */
+#ifndef LOAD_SEARCH_H
+#define LOAD_SEARCH_H
+
+#include <stdint.h>
+
+#include "append/adapter.h"
+#include "load/load.h"
+#include "load/wait_watch.h"
+#include "measure/levels.h"
+#include "measure/result.h"
+#include "measure/waits.h"
+
+/* What a search needs besides the load. */
+struct search_task {
+    struct search *search; /* the caller has set the bounds and hold_ns */
+    /* longest time by which a hold is extended until every session has had an append
+     * acknowledged */
+    int64_t patience_ns;
+    /* on_begin is called before the first session of a level is added, and on_level when the level
+     * has held or failed, while the level's sessions are still up. `context` is that of the load;
+     * `own` is this process's part of the level. */
+    void (*on_begin)(void *context, const struct level *level);
+    void (*on_level)(void *context, const struct level *level, const struct level *own);
+    struct wait_watch *waits; /* polls the waits during each hold; NULL without --waits */
+    struct waits *waited;     /* receives the polls of `waits` */
+};
+
+/* Runs a search with at most the plan's sessions. Returns when all sessions have ended. Fills
+ * *result like fleet_run, but for what only a run has (session_list, fairness, metrics), and
+ * task->search; adds to result->causes only mistakes in the script. Returns FATAL if memory ran
+ * out, so that no session was started.
+ *
+ * With search->max_rows a hold ends early once it has written an eighth of the rows that were left,
+ * but it lasts at least a second. Between two holds, sessions rest once they have written a
+ * sixteenth of the rows that were left. */
+enum status search_run(struct load *load, const struct search_task *task, struct result *result,
+                       struct error *error);
+
+/*
+ * Returns the level that a search tries next, or 0 if the search is done. The levels double from
+ * `first` until a level fails; then each further level lies between the highest level that held and
+ * the lowest level that failed.
+ *
+ * The number of sessions that got in at a failed level is used as a hint: a server with room for
+ * 297 sessions lets in 297 of 320, so 297 and 298 are tried next instead of 240. The search is done
+ * when two neighbours are known, and the higher one failed either right after the lower one had
+ * held, or twice in a row: then leftovers of an earlier level were not the reason.
+ */
+unsigned search_next(const struct search *search, unsigned first);
+
+/* Memory of this machine, while a search adds sessions. */
+struct search_memory {
+    uint64_t limit_bytes; /* most bytes that may be in use; UINT64_MAX: no bound, because the memory
+                             is unknown */
+    uint64_t base_bytes;  /* number of bytes in use before the first session */
+};
+
+/* Returns how many sessions fit into memory, if each further session costs as much as the `up`
+ * sessions did on average, including the server's side if the server runs on this machine. The
+ * result is at least `up`, but 0 if the limit is already exceeded, and UINT32_MAX if it is unknown,
+ * for example with 0 bytes used. */
+unsigned search_memory_fits(const struct search_memory *memory, unsigned up, uint64_t used_bytes);
+
+#endif
