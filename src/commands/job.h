@@ -22,6 +22,7 @@
 #include "load/setup.h"
 #include "load/storage.h"
 #include "load/wait_watch.h"
+#include "measure/verdict.h"
 #include "plan/facts.h"
 #include "report/conditions.h"
 #include "report/live.h"

@@ -112,9 +112,6 @@ enum search_bound {
     BOUND_PROGRAM, /* the most sessions that append supports */
 };
 
-struct judge_context;
-struct result;
-
 struct search {
     size_t count;
     struct level *levels; /* levels in the order in which they were tried; owned */
@@ -140,14 +137,18 @@ struct search {
 
 #define SEARCH_KNEE_SHARE 0.05
 
-/* Adds a level; returns NULL when out of memory. The caller fills the level, then calls
- * search_note_level, which updates held, failed and failure. */
+/* Adds a level; returns NULL when out of memory. */
 struct level *search_add_level(struct search *search);
+
+/* Updates held, failed and failure after the caller has filled the level that was added last. */
+void search_note_level(struct search *search);
+
+void search_fini(struct search *search);
 
 /* Sets the level's rows/s during the hold, and the lowest and the highest rows/s of its parts. */
 void level_compute_rates(struct level *level);
-void search_note_level(struct search *search);
-void search_fini(struct search *search);
+
+/* Frees what the level owns; its pointers are invalid afterwards. */
 void level_fini(struct level *level);
 
 /* Returns the most frequent cause of a failed level; NULL when the level has no cause. */
@@ -182,13 +183,5 @@ extern const char *const level_reason_names[];
 extern const char *const search_end_names[];
 /* names of the bounds: "user", "client", "program" */
 extern const char *const search_bound_names[];
-
-/* Sets verdict, verdict_reason and PROBLEM_RUN of a search's result, then calls result_set_exit;
- * defined in verdict.c. The exit code is 0 when a limit was found, whichever side sets the limit,
- * or when a bound was reached after a level had held. It is 3 or 4 when the first level failed, by
- * the side that set the limit; 1 when rows are lost or uncounted; 4 when the server went away; 130
- * after a signal. */
-void search_judge(const struct search *search, struct result *result,
-                  const struct judge_context *context);
 
 #endif

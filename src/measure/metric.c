@@ -7,7 +7,7 @@
 #include <sys/param.h>
 
 #include "base/mono.h"
-#include "measure/recorder.h"
+#include "measure/histogram.h"
 
 enum {
     CACHE_LINE_BYTES = 64,

@@ -120,13 +120,47 @@ void result_allocate_invariants(struct result *result, size_t count)
     result->lacks_invariants = result->invariants == NULL;
 }
 
+/* The changes of a table at all hosts together. */
+struct host_changes {
+    bool is_same_before, is_same_after; /* the hosts had the same number of rows */
+    uint64_t sum, largest;              /* changes of the number of rows */
+};
+
+/* What the counts of a table say about the hosts. */
+enum hosts_are {
+    HOSTS_SEPARATE,
+    HOSTS_ONE,
+    HOSTS_UNCLEAR,
+};
+
+/* Decides whether the hosts are one database. The run changed the table by `least` to `most` rows:
+ * each host of one database shows all of them, and the changes of separate databases add up to
+ * them. If neither is exactly so, the hypothesis counts that is much closer: rows were lost, or
+ * another client wrote. */
+static enum hosts_are compare_hosts(const struct host_changes *changes, uint64_t least,
+                                    uint64_t most)
+{
+    const uint64_t surplus = changes->sum > most ? changes->sum - most : 0;
+    const uint64_t missing = changes->largest < least ? least - changes->largest : 0;
+    if (!changes->is_same_before) {
+        return HOSTS_SEPARATE;
+    }
+    if (missing == 0 && (changes->is_same_after || surplus > 0)) {
+        return HOSTS_ONE;
+    }
+    if (surplus <= missing / 4) {
+        return HOSTS_SEPARATE;
+    }
+    return missing <= surplus / 2 ? HOSTS_ONE : HOSTS_UNCLEAR;
+}
+
 void result_join_hosts(struct result *result, size_t table, uint64_t least, uint64_t most,
                        struct verification *verification)
 {
     struct table_count first = {.is_counted = false};
     const struct host_result *unknown = NULL;
-    bool is_same_before = true, is_same_after = true;
-    uint64_t changes = 0, largest = 0, highest = 0, before = 0, after = 0;
+    struct host_changes changes = {.is_same_before = true, .is_same_after = true};
+    uint64_t highest = 0, before = 0, after = 0;
     for (size_t i = 0; i < result->host_count; i++) {
         const struct host_result *host = &result->hosts[i];
         const struct table_count *count = &host->tables[table];
@@ -140,17 +174,19 @@ void result_join_hosts(struct result *result, size_t table, uint64_t least, uint
                                                              : count->before - count->after;
         first = first.is_counted ? first : *count;
         highest = MAX(highest, count->after);
-        is_same_before = is_same_before && count->before == first.before;
-        is_same_after = is_same_after && count->after == first.after;
-        changes += change;
-        largest = MAX(largest, change);
+        changes.is_same_before = changes.is_same_before && count->before == first.before;
+        changes.is_same_after = changes.is_same_after && count->after == first.after;
+        changes.sum += change;
+        changes.largest = MAX(changes.largest, change);
         before += count->before;
         after += count->after;
     }
-    const bool is_one = first.is_counted && is_same_before &&
-                        ((is_same_after && largest >= least) || changes > most);
-    if (most > 0) { /* a table that the run did not change shows nothing about the hosts */
-        result->are_hosts_one = is_one;
+    const enum hosts_are are =
+        first.is_counted ? compare_hosts(&changes, least, most) : HOSTS_SEPARATE;
+    const bool is_one = are == HOSTS_ONE;
+    if (most > 0 && changes.sum > 0) { /* another table shows nothing about the hosts */
+        result->are_hosts_one = is_one && (result->are_hosts_one || !result->are_hosts_known);
+        result->are_hosts_known = true;
     }
     verification->state = VERIFICATION_DONE;
     verification->rows_before = is_one ? first.before : before;
@@ -164,6 +200,13 @@ void result_join_hosts(struct result *result, size_t table, uint64_t least, uint
         }
         snprintf(verification->reason, sizeof verification->reason, "%s%.*s", place,
                  place[0] == '\0' ? (int)sizeof verification->reason : 120, host->reason);
+    } else if (are == HOSTS_UNCLEAR) {
+        verification->state = VERIFICATION_FAILED;
+        snprintf(
+            verification->reason, sizeof verification->reason,
+            "the hosts' numbers of rows grew by %s in all and by %s at most, which fits neither "
+            "one database nor separate ones",
+            UNITS_COUNT(changes.sum), UNITS_COUNT(changes.largest));
     }
 }
 
@@ -214,6 +257,7 @@ void result_add_stage(struct result *result, const struct interval *stage)
     stages[result->stage_count] = *stage;
     stages[result->stage_count].from = stages[result->stage_count].to = NULL;
     stages[result->stage_count].hosts_counters = NULL;
+    stages[result->stage_count].hosts = 0;
     result->stage_count++;
 }
 

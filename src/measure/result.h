@@ -216,7 +216,8 @@ struct rank_result {
     int64_t clock_error_ns;  /* the largest error of clock_offset_ns */
     int64_t clock_drift_ns;  /* change of clock_offset_ns since the start */
     int64_t clock_drift_error_ns; /* the largest error of clock_drift_ns */
-    unsigned hosts_here; /* number of servers whose processes the rank measured on its machine */
+    unsigned hosts_here; /* number of servers that run on the rank's machine, as far as their
+                            addresses say; the rank looked for their processes */
     struct resource_summary resources;
     struct trace_sum *trace; /* the I/O trace of the rank, with times on rank 0's clock; owned; NULL
                                 if nothing was traced */
@@ -270,6 +271,7 @@ struct result {
     struct host_result *hosts; /* results of the hosts, indexed by number of the host; owned */
     unsigned host;             /* number of the host that was set up first */
     size_t table_count;        /* number of tables at each host */
+    bool are_hosts_known;      /* a table has shown whether the hosts are one database */
     bool are_hosts_one;        /* the hosts seem to be one database */
     size_t session_count;
     /* results of the sessions, indexed by number of the session; owned; NULL before the sessions
@@ -343,34 +345,6 @@ const char *result_describe_change(const struct result *result, char text[RESULT
 /* Returns the rows in the table that this run cannot have written, as far as is known. */
 uint64_t result_surplus(const struct result *result);
 
-/* Facts about the run that the judgement needs in addition to the result. */
-struct judge_context {
-    bool is_embedded;       /* the database runs in this process and shares its CPU time */
-    bool is_local;          /* the server shares this machine's CPUs */
-    double rate_rows_per_s; /* requested rate; transactions/s with a script; 0 = no rate */
-    /* rate_rows_per_s is the sum of rates that some transactions have. rated_done: how many
-     * transactions with a rate were committed, or rolled back on purpose. */
-    bool has_group_rates;
-    uint64_t rated_done;
-    double arrivals_per_s; /* rate of random arrivals of batches or transactions; 0 = a fixed
-                              schedule */
-    /* folder of the run's files; a rank's folder has .rankN added to this name */
-    const char *out_folder;
-    bool has_script;
-    bool keeps_nothing;  /* the database throws rows away, so the run measures the client */
-    uint64_t max_failed; /* number of transactions that may fail */
-    unsigned max_failed_percent;
-    /* description of how the server's I/O was traced; NULL if it was not traced */
-    const char *traced;
-    uint64_t untraced;    /* number of calls that the server counted although no call was traced */
-    bool was_interrupted; /* the user interrupted the program, maybe after the sessions had ended */
-    bool was_signalled;   /* a signal has arrived, which mpirun may have sent */
-};
-
-/* Sets verdict, verdict_reason and PROBLEM_RUN from the rest of the result, then calls
- * result_set_exit; the rules are in verdict.c. */
-void result_judge(struct result *result, const struct judge_context *context);
-
 /* Allocates the results of `hosts` hosts, each with counts of `tables` tables, and with a script
  * the verification of each table. Returns false when out of memory; result_free frees what was
  * allocated. */
@@ -388,9 +362,10 @@ void result_allocate_invariants(struct result *result, size_t count);
  * `most` rows. Fills rows_before, rows_after and the state; when a host with rows of the run was
  * not counted, the state is VERIFICATION_FAILED, with the reason.
  *
- * Sets result->are_hosts_one when the hosts are one database: they had the same count before,
- * and after the run either all hosts show the added rows, or their changes add up to more than
- * `most`. Then the highest count is used; otherwise the counts are added up. */
+ * The hosts are one database if they had the same count before, and after the run either all hosts
+ * show the added rows, or their changes add up to much more than `most`. Then the highest count is
+ * used; otherwise the counts are added up. If the counts fit neither, the state is
+ * VERIFICATION_FAILED. result->are_hosts_one becomes true if every table that changed says so. */
 void result_join_hosts(struct result *result, size_t table, uint64_t least, uint64_t most,
                        struct verification *verification);
 

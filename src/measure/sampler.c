@@ -50,7 +50,8 @@ struct hold {
 
 struct sampler {
     struct sampler_config config;
-    pthread_mutex_t lock; /* guards events and hold; only the measuring thread uses the rest */
+    pthread_mutex_t
+        lock; /* guards events, hold and go_ns; only the measuring thread uses the rest */
     pthread_cond_t wake;
     unsigned events; /* flags of enum sampler_event */
     struct hold hold;
@@ -71,15 +72,13 @@ struct sampler {
                               yet */
     struct server_reading first_server; /* first reading of the work with a known CPU time */
     struct server_reading last_server;  /* last reading of the work with a known CPU time */
-    /* I/O counts at the last answer; before that, of the latest reading */
-    struct io_reading work_end;
+    struct reading work_end; /* reading at the last answer; before that, the latest reading */
     bool is_work_done;
     bool has_begun;           /* the measuring thread has taken a turn */
     int64_t next_interval_ns; /* moment at which the next interval is due */
     int64_t next_sample_ns;   /* moment at which the next sample is due */
     struct intervals stages;  /* the stages of the run; unused without stages */
-    int64_t go_ns; /* moment at which the gate opens; guarded by `lock` until the measuring thread
-                      has received SAMPLER_WORK_BEGUN */
+    int64_t go_ns;            /* moment at which the gate opens; guarded by `lock` */
     struct stage_gauges {
         unsigned stage;
         uint64_t sessions_alive, sessions_working;
@@ -150,7 +149,7 @@ static void read_gauges(struct sampler *sampler, struct server_reading *server)
     peaks->server_memory_bytes = MAX(peaks->server_memory_bytes, server->memory_bytes);
     peaks->server_processes = MAX(peaks->server_processes, server->processes);
     peaks->server_threads = MAX(peaks->server_threads, server->threads);
-    if (server->cpu_ns >= 0) {
+    if (server->cpu_ns >= 0 && !sampler->is_work_done) {
         if (sampler->first_server.cpu_ns < 0) {
             sampler->first_server = *server;
         }
@@ -174,7 +173,9 @@ static void read_all(struct sampler *sampler, struct reading *reading)
     const bool has_io = reading->server.has_io &&
                         (!sampler->config.server.is_embedded || sampler->config.directory != NULL);
     io_meter_add_server(sampler->io, has_io ? &reading->server.io : NULL, &reading->io);
-    sampler->work_end = sampler->is_work_done ? sampler->work_end : reading->io;
+    if (!sampler->is_work_done) {
+        sampler->work_end = *reading;
+    }
 }
 
 /* Returns a percentage, or -1 if it is unknown. The percentage is limited to 100, because the two
@@ -329,11 +330,11 @@ void sampler_summarise(struct sampler *sampler, struct resource_summary *summary
         summary->cpu_at_max = sampler->short_at_max;
     }
     struct reading from = sampler->work;
-    struct reading to = sampler->last;
+    struct reading to = sampler->work_end;
     from.server = sampler->first_server;
     to.server = sampler->last_server;
     summary->mean_cpu = shares_of(sampler, &from, &to);
-    io_subtract(&sampler->work.io, &sampler->work_end, &summary->io);
+    io_subtract(&sampler->work.io, &sampler->work_end.io, &summary->io);
     raise_busy(summary, &summary->io);
     io_meter_describe(sampler->io, &summary->io_of);
     const bool has_server =
@@ -422,20 +423,14 @@ static void begin_work(struct sampler *sampler, unsigned events)
     sampler->is_work_done = is_over;
 }
 
-static bool has_stages(const struct sampler *sampler)
-{
-    return sampler->config.stages != NULL && sampler->config.stages->count > 0 &&
-           sampler->go_ns > 0;
-}
-
 /* Moves to the stage at a moment. The last stage ends with the work, so that the stages add up to
- * the run. */
-static void enter_stage(struct sampler *sampler, int64_t now_ns)
+ * the run. `go_ns`: the opening of the gate. */
+static void enter_stage(struct sampler *sampler, int64_t go_ns, int64_t now_ns)
 {
     const struct ramp *stages = sampler->config.stages;
     do {
         sampler->stage++;
-        sampler->stage_end_ns = sampler->go_ns + ramp_duration_ns(stages, sampler->stage);
+        sampler->stage_end_ns = go_ns + ramp_duration_ns(stages, sampler->stage);
     } while (sampler->stage < stages->count && sampler->stage_end_ns <= now_ns);
     if (sampler->stage == stages->count) {
         sampler->stage_end_ns = INT64_MAX;
@@ -443,20 +438,21 @@ static void enter_stage(struct sampler *sampler, int64_t now_ns)
 }
 
 /* Ends the current stage if its time is over, or with the last answer, and fills turn->stage. */
-static void take_stage(struct sampler *sampler, struct sampler_turn *turn)
+static void take_stage(struct sampler *sampler, int64_t go_ns, struct sampler_turn *turn)
 {
+    const struct ramp *stages = sampler->config.stages;
     const int64_t now_ns = mono_now_ns();
-    const int64_t warm_ns =
-        sampler->go_ns + sampler->config.warm_up_ns - sampler->config.run_start_ns;
+    const int64_t warm_ns = go_ns + sampler->config.warm_up_ns - sampler->config.run_start_ns;
     const bool is_over = turn->is_last || sampler->is_work_done;
     struct interval *stage = &turn->stage;
     turn->has_stage = false;
-    if (!has_stages(sampler) || sampler->work_start_ns < 0 || sampler->have_stages_ended) {
+    if (stages == NULL || stages->count == 0 || go_ns == 0 || sampler->work_start_ns < 0 ||
+        sampler->have_stages_ended) {
         return;
     }
     if (sampler->stage == 0) {
-        intervals_begin_at(&sampler->stages, sampler->go_ns);
-        enter_stage(sampler, sampler->go_ns);
+        intervals_begin_at(&sampler->stages, go_ns);
+        enter_stage(sampler, go_ns, go_ns);
     }
     if (!is_over && now_ns < sampler->stage_end_ns) {
         return;
@@ -464,7 +460,7 @@ static void take_stage(struct sampler *sampler, struct sampler_turn *turn)
     turn->has_stage = intervals_take(&sampler->stages, stage);
     stage->is_stage = true;
     stage->stage = sampler->stage;
-    stage->target = (uint64_t)sampler->config.stages->stages[sampler->stage - 1].target;
+    stage->target = (uint64_t)stages->stages[sampler->stage - 1].target;
     stage->rows_held = rows_held(sampler);
     /* the counts of the warm-up are kept apart, so its time does not count either */
     stage->start_ns = MAX(stage->start_ns, warm_ns);
@@ -477,7 +473,7 @@ static void take_stage(struct sampler *sampler, struct sampler_turn *turn)
     if (is_over) {
         sampler->have_stages_ended = true;
     } else {
-        enter_stage(sampler, now_ns);
+        enter_stage(sampler, go_ns, now_ns);
     }
 }
 
@@ -506,6 +502,7 @@ void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
         nap(sampler, moment_ns);
     }
     const unsigned events = sampler->events;
+    const int64_t go_ns = sampler->go_ns;
     sampler->events = 0;
     pthread_mutex_unlock(&sampler->lock);
     const bool is_work_begun = (events & SAMPLER_WORK_BEGUN) != 0;
@@ -518,7 +515,7 @@ void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
     if (turn->has_begun) {
         begin_work(sampler, events);
     }
-    take_stage(sampler, turn);
+    take_stage(sampler, go_ns, turn);
     const int64_t now_ns = mono_now_ns();
     const bool is_interval_due = turn->is_last || now_ns >= sampler->next_interval_ns;
     turn->is_sample_due = turn->is_last || now_ns >= sampler->next_sample_ns;
@@ -624,7 +621,6 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
         .first_server.cpu_ns = -1,
         .last_server.cpu_ns = -1,
         .peaks.server_memory_bytes = -1,
-        .work_end = io_nothing(),
         .short_max = unknown_shares,
         .short_at_max = unknown_shares,
     };
@@ -649,7 +645,7 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
         if (sampler->first.is_host_known) {
             sampler->summary.cpus = sampler->first.host.cpus;
         }
-        sampler->work = sampler->first;
+        sampler->work = sampler->work_end = sampler->first;
         sampler->last = sampler->first;
         if (sampler->config.run_start_ns == 0) {
             sampler->config.run_start_ns = mono_now_ns();

@@ -663,6 +663,18 @@ static bool is_root(const struct server_process *server, pid_t pid)
     return is;
 }
 
+/* Returns whether a tree has a root that no earlier tree has: one process may listen at several
+ * places. */
+static bool has_own_root(const struct server_process *server, size_t number)
+{
+    const pid_t pid = server->trees[number].root.pid;
+    bool is_new = pid > 0;
+    for (size_t i = 0; i < number; i++) {
+        is_new = is_new && server->trees[i].root.pid != pid;
+    }
+    return is_new;
+}
+
 /* Walks all processes except this program: the kernel would have to visit each of this program's
  * threads, possibly thousands, to add up its CPU time. The roots of the server's trees come first:
  * a child that ends during the walk is then missing for a moment. In the other order the child
@@ -672,8 +684,7 @@ static bool walk_all(struct server_process *server)
 {
     const pid_t self = getpid();
     for (size_t i = 0; i < server->tree_count; i++) {
-        if (server->trees[i].root.pid > 0 &&
-            !add_process(server, server->trees[i].root.pid, false)) {
+        if (has_own_root(server, i) && !add_process(server, server->trees[i].root.pid, false)) {
             return false;
         }
     }
@@ -1141,11 +1152,7 @@ void server_process_describe(const struct server_process *server, struct resourc
     summary->servers = 0;
     for (size_t i = 0; i < server->tree_count; i++) {
         const struct server_tree *tree = &server->trees[i];
-        bool is_new = tree->root.pid > 0; /* one process may listen at several places */
-        for (size_t k = 0; k < i; k++) {
-            is_new = is_new && server->trees[k].root.pid != tree->root.pid;
-        }
-        summary->servers += is_new ? 1 : 0;
+        summary->servers += has_own_root(server, i) ? 1 : 0;
         named = named->root.pid > 0 ? named : tree;
         missing += tree->was_attached ? 0 : 1;
         noted = tree->was_attached || !noted->was_attached ? noted : tree;

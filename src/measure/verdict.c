@@ -1,15 +1,5 @@
-/*
- * Decides whether a result can be trusted, and the exit code.
- *
- * judge_run and judge_search give the rules one after the other. A rule has a condition, the
- * verdict or the exit code that it leads to, or both, and a reason. The first rule with a verdict
- * whose condition holds decides the verdict; the first rule with an exit code whose condition holds
- * decides the exit code. The order of the rules is the only priority.
- *
- * A reason has two rules if it has another rank, or other words, for the exit code than for the
- * verdict: when sessions and committed rows are missing, the verdict names the sessions, and the
- * exit line names the rows.
- */
+#include "measure/verdict.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,8 +7,6 @@
 #include <sys/param.h>
 
 #include "base/text.h"
-#include "measure/levels.h"
-#include "measure/result.h"
 
 #define BUSY_PERCENT 90.0
 #define STARVED_SHARE 0.5
@@ -304,39 +292,54 @@ static void judge_machine(struct judge *judge, const struct client_machine *mach
         place, 100 * starved, bound[0] == '\0' ? "" : ", and ", bound);
 }
 
-/* Adds up the ranks on a machine. */
-static struct client_machine join_machine(const struct result *result, const char *name)
+/* Returns the number of machines to judge: this machine, or that of each rank. */
+static size_t machine_count(const struct result *result)
 {
-    struct client_machine all = {.name = name, .mean = {-1, -1, -1}};
+    return MAX(result->rank_count, (size_t)1);
+}
+
+/* Returns this machine or, with ranks, the machine of rank number `number`, with all ranks on it
+ * added up. */
+static struct client_machine machine_of(const struct judge *judge, size_t number)
+{
+    const struct result *result = judge->result;
+    if (result->rank_count == 0) {
+        return (struct client_machine){
+            .bound = result->resources.client_bound,
+            .mean = result->resources.mean_cpu,
+            .has_server = judge->context->is_local,
+            .time_ns = (double)judge->counters[RECORDER_SESSION_NS],
+            .run_queue_ns = (double)judge->counters[RECORDER_RUN_QUEUE_NS],
+        };
+    }
+    struct client_machine all = {
+        .name = result->ranks[number].machine, .bound = "", .mean = {-1, -1, -1}};
     for (size_t i = 0; i < result->rank_count; i++) {
         const struct rank_result *rank = &result->ranks[i];
         const struct cpu_shares *mean = &rank->resources.mean_cpu;
-        if (!rank->is_known || strcmp(rank->machine, name) != 0) {
+        if (!rank->is_known || strcmp(rank->machine, all.name) != 0) {
             continue;
         }
+        all.bound = all.bound[0] == '\0' ? rank->resources.client_bound : all.bound;
         all.mean.host = MAX(all.mean.host, mean->host);
         all.mean.server = MAX(all.mean.server, mean->server);
         all.mean.client = MAX(all.mean.client, 0) + MAX(mean->client, 0);
-        all.has_server = all.has_server || rank->resources.server_pid != 0;
+        all.has_server = all.has_server || rank->hosts_here > 0;
         all.time_ns += (double)rank->counters[RECORDER_SESSION_NS];
         all.run_queue_ns += (double)rank->counters[RECORDER_RUN_QUEUE_NS];
     }
     return all;
 }
 
-/* Rules: the machine or the clock of a rank makes the whole run INVALID. Also adds the problem of a
- * lost rank. */
-static void judge_ranks(struct judge *judge, bool is_long)
+/* Rules: the clock of a rank, or its verdict on itself, makes the whole run INVALID. Also adds the
+ * problem of a lost rank. */
+static void judge_ranks(struct judge *judge)
 {
     struct result *result = judge->result;
     for (size_t i = 0; i < result->rank_count; i++) {
         const struct rank_result *rank = &result->ranks[i];
         const int64_t moved_ns =
             rank->clock_drift_ns < 0 ? -rank->clock_drift_ns : rank->clock_drift_ns;
-        if (is_long) {
-            const struct client_machine machine = join_machine(result, rank->machine);
-            judge_machine(judge, &machine);
-        }
         result_add_problem(
             result, PROBLEM_RANK, rank->is_known ? EXIT_CODE_OK : EXIT_CODE_SHORT,
             "rank %zu on machine %.60s was lost%s: the figures include what its sessions did up "
@@ -440,16 +443,17 @@ static void judge_committed(struct judge *judge)
 }
 
 /* Rules: the client was the bottleneck or stood still. */
-static void judge_client(struct judge *judge, const struct client_machine *machine)
+static void judge_client(struct judge *judge)
 {
     const struct result *result = judge->result;
     /* an embedded database shares append's CPU time */
     const bool is_long = !judge->context->is_embedded && result->append_ns >= SHORTEST_NS;
     const char *still = describe_standstill(result, TEXT);
-    judge_ranks(judge, is_long);
+    judge_ranks(judge);
     INVALID_IF(judge, still[0] != '\0', "%s", still);
-    if (is_long && result->rank_count == 0) {
-        judge_machine(judge, machine);
+    for (size_t i = 0; is_long && i < machine_count(result); i++) {
+        const struct client_machine machine = machine_of(judge, i);
+        judge_machine(judge, &machine);
     }
 }
 
@@ -741,14 +745,27 @@ static double rate_percent(const struct judge *judge)
     return -1;
 }
 
+/* Rule: other programs used the CPUs of a machine. */
+static void judge_others(struct judge *judge, size_t number)
+{
+    const struct client_machine machine = machine_of(judge, number);
+    const struct cpu_shares *mean = &machine.mean;
+    const bool has_name = machine.name != NULL;
+    char server[32] = "";
+    if (machine.has_server && mean->server >= 0) {
+        snprintf(server, sizeof server, "server %.0f %%, ", mean->server);
+    }
+    DEGRADED_IF(judge, mean->client >= 0 && is_disturbed(&machine),
+                "all CPUs of %s%.60s were busy: %sother programs %.0f %%, append %.0f %%",
+                has_name ? "machine " : "this machine", has_name ? machine.name : "", server,
+                cpu_others(mean, machine.has_server), mean->client);
+}
+
 /* Rules about reads, the rate, and changes on the server or the machine. */
-static void judge_measurement(struct judge *judge, const struct client_machine *machine)
+static void judge_measurement(struct judge *judge)
 {
     const struct result *result = judge->result;
     const struct judge_context *context = judge->context;
-    const struct cpu_shares *mean = &machine->mean;
-    const bool has_ranks = result->rank_count > 0;
-    const bool has_server = machine->has_server && mean->server >= 0;
     const uint64_t behind = judge->counters[RECORDER_FRESH_BEHIND];
     const uint64_t backward = judge->counters[RECORDER_FRESH_BACKWARD];
     const uint64_t failed = judge->counters[RECORDER_READS_FAILED];
@@ -767,18 +784,11 @@ static void judge_measurement(struct judge *judge, const struct client_machine *
                 result->rate_achieved_percent >= 0 &&
                     result->rate_achieved_percent < RATE_PERCENT - chance,
                 "only %.0f %% of the requested rate was reached", result->rate_achieved_percent);
-    char change[RESULT_CHANGE_BYTES], server[32] = "";
+    char change[RESULT_CHANGE_BYTES];
     DEGRADED_IF(judge, result_describe_change(result, change)[0] != '\0', "%s", change);
-    if (has_server) {
-        snprintf(server, sizeof server, "server %.0f %%, ", mean->server);
+    for (size_t i = 0; result->append_ns >= SHORTEST_NS && i < machine_count(result); i++) {
+        judge_others(judge, i);
     }
-    DEGRADED_IF(judge,
-                result->append_ns >= SHORTEST_NS && mean->client >= 0 &&
-                    (!has_ranks || has_server) && is_disturbed(machine),
-                "all CPUs of %s%.60s were busy: %sother programs %.0f %%, append %.0f %%",
-                has_ranks ? "machine " : "this machine",
-                has_ranks ? result->ranks[result->resource_rank].machine : "", server,
-                cpu_others(mean, machine->has_server), mean->client);
 }
 
 /* Rules: the run has no defect. */
@@ -807,16 +817,8 @@ static void judge_run(struct judge *judge)
     const bool has_script = judge->context->has_script;
     const struct session_ledger *s = &result->sessions;
     const struct row_ledger *r = &result->rows;
-    const struct client_machine machine = {
-        .bound = result->resources.client_bound,
-        .mean = result->resources.mean_cpu,
-        .has_server =
-            result->rank_count > 0 ? result->resources.server_pid != 0 : judge->context->is_local,
-        .time_ns = (double)judge->counters[RECORDER_SESSION_NS],
-        .run_queue_ns = (double)judge->counters[RECORDER_RUN_QUEUE_NS],
-    };
     judge_end(judge);
-    judge_client(judge, &machine);
+    judge_client(judge);
     judge_sessions(judge);
     judge_too_few(judge);
     judge_refusals(judge);
@@ -829,7 +831,7 @@ static void judge_run(struct judge *judge)
     }
     judge_script(judge);
     judge_rows(judge);
-    judge_measurement(judge, &machine);
+    judge_measurement(judge);
     judge_valid(judge);
     EXIT_IF(judge, result->verdict == VERDICT_INVALID, EXIT_CODE_INVALID, "", "INVALID: %.200s",
             result->verdict_reason);

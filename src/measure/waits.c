@@ -506,7 +506,9 @@ void waits_divide(struct waits *waits)
 
 void waits_note_missing(struct waits *waits, const char *missing)
 {
+    pthread_mutex_lock(&waits->lock);
     waits->sum.missing = missing;
+    pthread_mutex_unlock(&waits->lock);
 }
 
 void waits_take_interval(struct waits *waits, int64_t start_ns, int64_t end_ns,

@@ -78,6 +78,7 @@ RANDOM_TESTS = {
     "load/verify": "unit.setup cli.tpcb cli.workload_values cli.invariants cli.check cli.sqlite_verify_rows cli.surface "
                    "cli.hosts cli.goldens",
     "load/wait_watch": "cli.sqlite_waits cli.check",
+    "measure/histogram": "unit.histogram unit.recorder unit.merge unit.fleet cli.options cli.goldens",
     "measure/io": "cli.check cli.limits cli.disk cli.hosts unit.sampler",
     "measure/ledger": "unit.verdict unit.shapes unit.fleet cli.sqlite_verify_rows cli.surface cli.groups cli.goldens",
     "measure/levels": "unit.search cli.surface cli.limits cli.workload_metrics cli.find_max",

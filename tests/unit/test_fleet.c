@@ -7,6 +7,7 @@
 #include "load/account.h"
 #include "load/schedule.h"
 #include "load/session.h"
+#include "measure/verdict.h"
 #include "unit/scripted.h"
 
 TEST(test_successful_run)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/recorder.h"
+#include "measure/histogram.h"
 #include "unit/recorded.h"
 
 enum {

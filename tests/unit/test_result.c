@@ -145,7 +145,8 @@ TEST(test_joined_hosts)
         {{6, 5, 5}, {105, 105, 105}, false, 16, 315},
         {{5, 5, 6}, {105, 105, 105}, false, 16, 315},
         {{5, 5, 5}, {45, 45, 45}, false, 15, 135},  /* 120: all that was written */
-        {{5, 5, 5}, {45, 46, 45}, true, 5, 46},     /* 121 */
+        {{5, 5, 5}, {45, 46, 45}, false, 15, 136},  /* 121: another client has added a row */
+        {{5, 5, 5}, {84, 84, 84}, true, 5, 84},     /* 237 */
         {{105, 105, 105}, {5, 5, 5}, true, 105, 5}, /* rows that were removed */
         {{5, 5, 5}, {5, 105, 5}, false, 15, 115},
         {{5, 5, 5}, {105, 5, 5}, false, 15, 115},
@@ -167,6 +168,7 @@ TEST(test_joined_hosts)
             r->hosts[i].tables[1] =
                 (struct table_count){true, cases[k].before[i], cases[k].after[i]};
         }
+        r->are_hosts_known = false;
         result_join_hosts(r, 1, 100, 120, &view);
         assert_int_equal(view.state, VERIFICATION_DONE);
         assert_int_equal(r->are_hosts_one, cases[k].is_one);
@@ -177,6 +179,17 @@ TEST(test_joined_hosts)
     r->are_hosts_one = true;
     result_join_hosts(r, 1, 0, 0, &view);
     assert_true(r->are_hosts_one);
+    /* every table that changed must say the same */
+    for (size_t i = 0; i < 3; i++) {
+        r->hosts[i].tables[1] = (struct table_count){true, 5, 105};
+    }
+    r->are_hosts_one = false;
+    result_join_hosts(r, 1, 100, 120, &view);
+    assert_int_equal(view.rows_after, 105);
+    assert_false(r->are_hosts_one);
+    for (size_t i = 0; i < 3; i++) {
+        r->hosts[i].tables[1] = (struct table_count){true, 5, i == 2 ? 105 : 5};
+    }
     /* a host without rows of the run need not be counted */
     r->hosts[2].tables[1].is_counted = false;
     result_join_hosts(r, 1, 100, 120, &view);

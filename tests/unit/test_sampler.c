@@ -245,11 +245,13 @@ static void burn(int64_t ns)
     }
 }
 
-static void write_stat(int file, unsigned idle_ticks)
+static void write_stat(int file, unsigned cpus, unsigned busy_ticks, unsigned idle_ticks)
 {
-    char text[80];
-    const int length = snprintf(text, sizeof text, "cpu  9 0 9 %u 0 0 0 0\ncpu0 9 0 9 %u 0 0 0 0\n",
-                                idle_ticks, idle_ticks);
+    char text[1024];
+    int length = snprintf(text, sizeof text, "cpu  %u 0 9 %u 0 0 0 0\n", busy_ticks, idle_ticks);
+    for (unsigned i = 0; i < cpus; i++) {
+        length += snprintf(text + length, sizeof text - (size_t)length, "cpu%u 0\n", i);
+    }
     assert_int_equal(pwrite(file, text, (size_t)length, 0), length);
 }
 
@@ -284,7 +286,7 @@ TEST(the_host_has_no_less_than_its_parts)
     char path[] = "/tmp/append-stat-XXXXXX";
     const int file = mkstemp(path);
     assert_true(file >= 0);
-    write_stat(file, 100);
+    write_stat(file, 1, 9, 100);
     struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
     assert_non_null(recorder);
     const struct sampler_config config = {.recorder = recorder,
@@ -296,7 +298,7 @@ TEST(the_host_has_no_less_than_its_parts)
     sleep_ms(50); /* time before the work makes the CPU share of the sample smaller */
     sampler_begin_work(sampler, mono_now_ns());
     sleep_ms(50);
-    write_stat(file, 200);
+    write_stat(file, 1, 9, 200);
     burn(100 * MONO_NS_PER_MS);
     struct resource_summary summary;
     stop(sampler, &summary);
@@ -310,6 +312,48 @@ TEST(the_host_has_no_less_than_its_parts)
     assert_true(summary.max_cpu.client >= summary.mean_cpu.client);
     assert_true(summary.max_cpu.host >= summary.cpu_at_max.client);
     assert_true(summary.cpu_at_max.client >= 0);
+    recorder_destroy(recorder);
+    close(file);
+    unlink(path);
+}
+
+/* The machine is idle before the work and after it. It has so many CPUs that this program itself
+ * uses a small share of them. */
+TEST(the_mean_is_that_of_the_work)
+{
+    char path[] = "/tmp/append-stat-XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    write_stat(file, 100, 0, 1000);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    assert_non_null(recorder);
+    const struct sampler_config config = {.recorder = recorder,
+                                          .server.is_embedded = true,
+                                          .sample_interval_ns = 3600 * MONO_NS_PER_S,
+                                          .stat_path = path};
+    struct error error = {.kind = ERROR_NONE};
+    struct sampler *sampler = sampler_start(&config, &error);
+    assert_non_null(sampler);
+    struct sampler_turn turn;
+    write_stat(file, 100, 0, 2000);
+    sampler_begin_work(sampler, mono_now_ns());
+    do {
+        sampler_wait(sampler, &turn);
+    } while (!turn.has_begun);
+    write_stat(file, 100, 980, 2020);
+    sampler_wake(sampler, SAMPLER_WORK_DONE);
+    sampler_wait(sampler, &turn);
+    write_stat(file, 100, 980, 5000);
+    sampler_wake(sampler, SAMPLER_STOP);
+    struct sample sample;
+    do {
+        sampler_wait(sampler, &turn);
+    } while (!turn.is_last);
+    assert_true(sampler_read(sampler, &sample));
+    assert_true(sample.cpu.host < 50);
+    struct resource_summary summary;
+    sampler_end(sampler, &summary);
+    assert_true(summary.mean_cpu.host >= 98);
     recorder_destroy(recorder);
     close(file);
     unlink(path);

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/levels.h"
-#include "measure/result.h"
+#include "measure/verdict.h"
 
 static const struct judge_context local = {.is_local = true};
 static const struct judge_context remote = {.is_local = false};
@@ -68,7 +67,7 @@ TEST(test_ranks)
     r->rank_count = 3;
     for (int i = 0; i < 3; i++) {
         ranks[i].is_known = true;
-        ranks[i].resources.mean_cpu = (struct cpu_shares){95, -1, 40};
+        ranks[i].resources.mean_cpu = (struct cpu_shares){95, -1, i == 0 ? 48 : 40};
         ranks[i].counters[RECORDER_SESSION_NS] = 1000;
     }
     expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
@@ -76,7 +75,7 @@ TEST(test_ranks)
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
            "machine b is client-bound: append itself used 92 %");
     /* the server is on the machine of rank 1 and used more CPU time than the rank */
-    ranks[1].resources.server_pid = 7;
+    ranks[1].hosts_here = 1;
     ranks[1].resources.mean_cpu = (struct cpu_shares){99, 60, 19};
     ranks[2].resources.mean_cpu = (struct cpu_shares){99, -1, 19};
     expect(r, &remote, VERDICT_VALID, EXIT_CODE_OK, "every row");
@@ -86,6 +85,19 @@ TEST(test_ranks)
     ranks[1].resources.mean_cpu.server = 37;
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
            "machine b is client-bound: append used 38 % of the CPUs, the server only 37 %");
+    /* the ranks may not see the server's process: what is left is the server's */
+    ranks[1].resources.mean_cpu = (struct cpu_shares){99, -1, 35};
+    ranks[2].resources.mean_cpu = (struct cpu_shares){99, -1, 35};
+    expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
+           "machine b is client-bound: append used 70 % of the CPUs, the server only 29 %");
+    /* other programs disturb a machine without the server as well */
+    ranks[0].resources.mean_cpu.client = 30;
+    ranks[1].resources.mean_cpu.client = ranks[2].resources.mean_cpu.client = 10;
+    ranks[2].counters[RECORDER_RUN_QUEUE_NS] = 0;
+    expect(r, &remote, VERDICT_DEGRADED, EXIT_CODE_OK,
+           "all CPUs of machine a were busy: other programs 65 %, append 30 %");
+    ranks[0].resources.mean_cpu.client = 48;
+    ranks[2].counters[RECORDER_RUN_QUEUE_NS] = 1900;
     ranks[1].resources.mean_cpu = (struct cpu_shares){80, 30, 19};
     ranks[2].resources.mean_cpu = (struct cpu_shares){80, -1, 19};
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
@@ -1041,12 +1053,15 @@ TEST(test_hosts_are_joined)
         bool is_one;
         uint64_t joined_before, joined_after;
     } cases[] = {
-        {{0, 0}, {200, 200}, true, 0, 200},   /* a cluster */
-        {{7, 7}, {207, 207}, true, 7, 207},   /* a cluster that had rows before */
-        {{0, 0}, {200, 180}, true, 0, 200},   /* one host lags */
-        {{0, 0}, {150, 150}, true, 0, 150},   /* a cluster that lost a quarter */
-        {{0, 0}, {100, 100}, false, 0, 200},  /* two databases, equal numbers of rows */
-        {{0, 0}, {100, 90}, false, 0, 190},   /* two databases, 10 rows are lost */
+        {{0, 0}, {200, 200}, true, 0, 200},  /* a cluster */
+        {{7, 7}, {207, 207}, true, 7, 207},  /* a cluster that had rows before */
+        {{0, 0}, {200, 180}, true, 0, 200},  /* one host lags */
+        {{0, 0}, {150, 150}, true, 0, 150},  /* a cluster that lost a quarter */
+        {{0, 0}, {100, 100}, false, 0, 200}, /* two databases, equal numbers of rows */
+        {{0, 0}, {100, 90}, false, 0, 190},  /* two databases, 10 rows are lost */
+        {{0, 0}, {100, 60}, false, 0, 160},  /* two databases, 40 rows are lost */
+        {{0, 0}, {100, 101}, false, 0, 201}, /* two databases, another client added a row */
+        {{0, 0}, {110, 110}, false, 0, 220},
         {{5, 9}, {105, 109}, false, 14, 214}, /* two databases: the counts differed before */
         {{1000, 0}, {1100, 100}, false, 1000, 1200},
     };
@@ -1064,12 +1079,23 @@ TEST(test_hosts_are_joined)
             hosts[k].tables[0] = (struct table_count){
                 .is_counted = true, .before = cases[i].before[k], .after = cases[i].after[k]};
         }
+        r->are_hosts_known = false;
         result_join_hosts(r, 0, 200, 200, &view);
         assert_int_equal(view.state, VERIFICATION_DONE);
         assert_int_equal(r->are_hosts_one, cases[i].is_one);
         assert_int_equal(view.rows_before, cases[i].joined_before);
         assert_int_equal(view.rows_after, cases[i].joined_after);
     }
+    /* a cluster that lost rows, or two databases with another writer */
+    for (size_t k = 0; k < 2; k++) {
+        hosts[k].tables[0] = (struct table_count){.is_counted = true, .after = 130};
+    }
+    result_join_hosts(r, 0, 200, 200, &view);
+    assert_int_equal(view.state, VERIFICATION_FAILED);
+    assert_string_equal(view.reason,
+                        "the hosts' numbers of rows grew by 260 in all and by 130 at most, which "
+                        "fits neither one database nor separate ones");
+    r->are_hosts_known = false;
     /* a host that cannot be counted leaves its rows unknown, unless the other host has all rows */
     hosts[1].tables[0].is_counted = false;
     snprintf(hosts[1].reason, sizeof hosts[1].reason, "no answer");
@@ -1436,18 +1462,18 @@ TEST(test_words_about_ranks)
     struct result *r = make_good();
     r->ranks = ranks;
     r->rank_count = 3;
-    r->resource_rank = 1;
     for (int i = 0; i < 3; i++) {
         ranks[i].is_known = true;
         ranks[i].resources.mean_cpu = (struct cpu_shares){-1, -1, -1};
     }
-    /* this rank's machine, of which the results are in `resources` */
-    r->resources.mean_cpu = (struct cpu_shares){95, 2, 3};
-    expect_words(r, &local, EXIT_CODE_OK, ALL_ROWS, ""); /* no server was measured */
-    r->resources.server_pid = 1;
+    ranks[1].resources.mean_cpu = (struct cpu_shares){95, 2, 3};
+    ranks[1].hosts_here = 1;
     expect_doubt(r, &local,
                  "all CPUs of machine b were busy: server 2 %, other programs 90 %, append 3 %");
-    r->resources.mean_cpu = (struct cpu_shares){-1, -1, -1};
+    /* what append and a server that it cannot see do not use is the server's */
+    ranks[1].resources.mean_cpu.server = -1;
+    expect_words(r, &local, EXIT_CODE_OK, ALL_ROWS, "");
+    ranks[1].resources.mean_cpu = (struct cpu_shares){-1, -1, -1};
     /* the threads of a machine's ranks wait together, even when another machine's rank is between
      * them */
     snprintf(ranks[2].machine, sizeof ranks[2].machine, "a");
@@ -1459,14 +1485,14 @@ TEST(test_words_about_ranks)
     expect(r, &here, VERDICT_INVALID, EXIT_CODE_INVALID, "machine c is client-bound: sessions");
     ranks[2].counters[RECORDER_RUN_QUEUE_NS] = 0;
     /* two ranks with a busy client on one machine, whose CPU shares add up */
-    ranks[0].resources.mean_cpu = (struct cpu_shares){95, -1, 45};
-    ranks[2].resources.mean_cpu = (struct cpu_shares){95, -1, 45};
+    ranks[0].resources.mean_cpu = (struct cpu_shares){92, -1, 47};
+    ranks[2].resources.mean_cpu = (struct cpu_shares){92, -1, 47};
     expect_words(r, &here, EXIT_CODE_OK, ALL_ROWS, "");
     snprintf(ranks[2].machine, sizeof ranks[2].machine, "a");
     expect_words(
         r, &here, EXIT_CODE_INVALID,
-        "machine a is client-bound: append itself used 90 % of this machine's CPUs",
-        "INVALID: machine a is client-bound: append itself used 90 % of this machine's CPUs");
+        "machine a is client-bound: append itself used 94 % of this machine's CPUs",
+        "INVALID: machine a is client-bound: append itself used 94 % of this machine's CPUs");
     ranks[2].is_known = false;
     expect_words(r, &there, EXIT_CODE_SHORT, ALL_ROWS,
                  "rank 2 on machine a was lost after a signal: the figures include what its "

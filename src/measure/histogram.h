@@ -1,0 +1,62 @@
+/*
+ * Latency histogram: log-linear buckets over nanoseconds.
+ *
+ * Every power of two is divided into 64 buckets of equal width, so a bucket is at most 1/64 of its
+ * values wide and a quantile, given as the highest value of its bucket, is at most 1.5625 % above
+ * the exact quantile. Values below 128 ns are exact. This is the layout of HdrHistogram (G. Tene,
+ * http://hdrhistogram.org) with a unit of 1 ns. Values from HISTOGRAM_LIMIT_NS (73 minutes) are
+ * counted in `overflow` instead of a bucket, and in `total`, sum_ns and max_ns like all others.
+ *
+ * One thread at a time uses a struct histogram. Merging histograms adds them, so the order does not
+ * matter.
+ */
+#ifndef MEASURE_HISTOGRAM_H
+#define MEASURE_HISTOGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    HISTOGRAM_BUCKETS = 2368
+};
+#define HISTOGRAM_LIMIT_NS (INT64_C(1) << 42)
+
+struct histogram {
+    uint64_t counts[HISTOGRAM_BUCKETS];
+    uint64_t overflow; /* number of values of HISTOGRAM_LIMIT_NS and more */
+    uint64_t total;    /* number of all values, including `overflow` */
+    uint64_t sum_ns;   /* sum of the values, but at most UINT64_MAX (584 years): the waits of many
+                          unsent batches could add up to more */
+    int64_t max_ns;    /* the exact maximum; 0 when the histogram is empty */
+};
+
+/* Returns the bucket of a value. A negative `ns` counts as 0; `ns` must be below
+ * HISTOGRAM_LIMIT_NS. */
+size_t histogram_bucket(int64_t ns);
+
+/* Return the lowest and the highest value of a bucket. */
+int64_t histogram_bucket_low_ns(size_t bucket);
+int64_t histogram_bucket_high_ns(size_t bucket);
+
+/* Adds two sums; stops at UINT64_MAX. */
+uint64_t histogram_sum_ns(uint64_t a_ns, uint64_t b_ns);
+
+/* Subtracts `earlier`, an older state of the same histogram, from `later`. The maximum of the
+ * difference is the high end of its highest bucket, or later's exact maximum if that is lower. */
+void histogram_subtract(const struct histogram *later, const struct histogram *earlier,
+                        struct histogram *difference);
+
+/* Returns how many of `total` values, which is not 0, a quantile (0 … 1) must cover: the smallest
+ * whole number that is at least quantile × total, and at least 1. Because of rounding errors, a
+ * product like 0.07 × 100 is slightly above the whole number that is meant; the result is still
+ * that number. */
+uint64_t quantile_rank(double quantile, uint64_t total);
+
+/* Returns the smallest recorded value v such that at least quantile × total values are ≤ v, up to
+ * the width of a bucket. `quantile`: 0 … 1. Never above max_ns; 0 when empty. */
+int64_t histogram_quantile_ns(const struct histogram *histogram, double quantile);
+
+/* Returns the exact arithmetic mean; 0 when empty. */
+double histogram_mean_ns(const struct histogram *histogram);
+
+#endif

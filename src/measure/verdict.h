@@ -1,0 +1,58 @@
+/*
+ * Decides whether a result can be trusted, and the exit code.
+ *
+ * judge_run and judge_search give the rules one after the other. A rule has a condition, the
+ * verdict or the exit code that it leads to, or both, and a reason. The first rule with a verdict
+ * whose condition holds decides the verdict; the first rule with an exit code whose condition holds
+ * decides the exit code. The order of the rules is the only priority.
+ *
+ * A reason has two rules if it has another rank, or other words, for the exit code than for the
+ * verdict: when sessions and committed rows are missing, the verdict names the sessions, and the
+ * exit line names the rows.
+ */
+#ifndef MEASURE_VERDICT_H
+#define MEASURE_VERDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "measure/levels.h"
+#include "measure/result.h"
+
+/* Facts about the run that the judgement needs in addition to the result. */
+struct judge_context {
+    bool is_embedded;       /* the database runs in this process and shares its CPU time */
+    bool is_local;          /* the server shares this machine's CPUs */
+    double rate_rows_per_s; /* requested rate; transactions/s with a script; 0 = no rate */
+    /* rate_rows_per_s is the sum of rates that some transactions have. rated_done: how many
+     * transactions with a rate were committed, or rolled back on purpose. */
+    bool has_group_rates;
+    uint64_t rated_done;
+    double arrivals_per_s; /* rate of random arrivals of batches or transactions; 0 = a fixed
+                              schedule */
+    /* folder of the run's files; a rank's folder has .rankN added to this name */
+    const char *out_folder;
+    bool has_script;
+    bool keeps_nothing;  /* the database throws rows away, so the run measures the client */
+    uint64_t max_failed; /* number of transactions that may fail */
+    unsigned max_failed_percent;
+    /* description of how the server's I/O was traced; NULL if it was not traced */
+    const char *traced;
+    uint64_t untraced;    /* number of calls that the server counted although no call was traced */
+    bool was_interrupted; /* the user interrupted the program, maybe after the sessions had ended */
+    bool was_signalled;   /* a signal has arrived, which mpirun may have sent */
+};
+
+/* Sets verdict, verdict_reason and PROBLEM_RUN from the rest of the result, then calls
+ * result_set_exit. */
+void result_judge(struct result *result, const struct judge_context *context);
+
+/* Sets verdict, verdict_reason and PROBLEM_RUN of a search's result, then calls result_set_exit.
+ * The exit code is 0 when a limit was found, whichever side sets the limit,
+ * or when a bound was reached after a level had held. It is 3 or 4 when the first level failed, by
+ * the side that set the limit; 1 when rows are lost or uncounted; 4 when the server went away; 130
+ * after a signal. */
+void search_judge(const struct search *search, struct result *result,
+                  const struct judge_context *context);
+
+#endif
