@@ -495,8 +495,8 @@ static bool take_line(struct http *http, char *bytes, size_t length)
     return wants_more || skip_rest(http);
 }
 
-/* Keeps bytes that belong to the same part of the answer as the latest byte; drops the bytes
- * between elements. */
+/* Keeps bytes of an element, or of the text before or after the list of elements; drops bytes
+ * between two elements. */
 static bool keep_run(struct http *http, const char *bytes, size_t length)
 {
     const size_t max =

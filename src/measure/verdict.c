@@ -542,8 +542,8 @@ static double script_percent(const struct judge *judge)
                                      : 0;
 }
 
-/* Returns why transactions are in doubt: a limit, or else the loss of a connection, which a more
- * frequent refusal must not hide. */
+/* Returns why transactions are in doubt: the limit that was found; without a limit, the error with
+ * which connections were lost, even if the server refused statements more often. */
 static const char *find_doubt(const struct judge *judge)
 {
     const struct causes *causes = &judge->result->causes;

@@ -755,8 +755,9 @@ const struct option_entry option_table[] = {
     {RUN_ALONE, "stage", "T:N,...", "change the sessions at work: '30s:50,1m:50,30s:0'",
      TEXTS(stage_texts), .max = PLAN_SESSIONS_MAX, .store = store_stages,
      SHOWN("stage", "Stages of sessions"),
-     .details = "Within the time T the number of sessions at work rises or falls evenly to N, "
-                "beginning with 0. The option takes the place of SESSIONS and of `--duration`. All "
+     .details = "Within the time T the number of sessions at work rises or falls evenly to N. The "
+                "first stage begins with 0 sessions, each further stage with the N of the stage "
+                "before it. The option takes the place of SESSIONS and of `--duration`. All "
                 "sessions connect before the run; a session that a stage does not need waits. The "
                 "option can be given several times.",
      .page = "options.md#stages"},

@@ -934,8 +934,8 @@ static void add_sweep(struct buffer *html, const struct report *report,
     buffer_add_format(
         html, "<h3>Tables</h3>\n<div class=\"tables%s\">\n",
         columns_count * (report_sweep_varies(sweep) ? 2 : 1) > HALF_WIDTH_COLUMNS ? " wide" : "");
-    /* the table has a line for each number of sessions, and a column for each number of rows or
-     * variant; a cell has the median and the range of its runs */
+    /* the table has a line for each number of sessions, and a column for each number of rows, or
+     * for each variant; a cell has the median and the range of its runs */
     const struct figure *figure;
     const bool has_script = report_sweep_has_script(sweep);
     for (size_t f = 0; (figure = report_sweep_figure(has_script, f)) != NULL; f++) {

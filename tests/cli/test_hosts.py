@@ -126,7 +126,7 @@ class Hosts(HostsCase):
         self.refused(1, 1, self.url("127.0.0.1:1", "127.0.0.1:2"), code=4, pattern="Connection refused")
 
     def test_a_host_that_is_not_there_is_not_waited_for(self):
-        """Sessions retry a lost connection; set-up and verification try a host that is down only once."""
+        """Sessions retry a lost connection; set-up and verification connect only once to a host that is down."""
         server, = self.servers(1)
         listener = socket.create_server(("127.0.0.1", 0))
         tries = []
