@@ -616,6 +616,7 @@ static enum status wait_for_begin(struct wait_watch *watch, struct error *error)
         const int64_t now_ns = mono_now_ns();
         const struct timespec tick = mono_timespec(now_ns + LINE_TICK_NS);
         pthread_cond_timedwait(&watch->changed, &watch->lock, &tick);
+        ranks_beat(watch->setup->ranks);
         if (!watch->has_tried && (now_ns > limit_ns || interrupt_requested())) {
             line_cut(&watch->line, NULL, NULL);
         }
@@ -694,6 +695,7 @@ void wait_watch_stop(struct wait_watch *watch)
     while (!watch->has_stopped) {
         const struct timespec limit = mono_timespec(mono_now_ns() + INTERRUPT_NS);
         pthread_cond_timedwait(&watch->changed, &watch->lock, &limit);
+        ranks_beat(watch->setup->ranks);
         if (!watch->has_stopped) {
             line_cut(&watch->line, NULL, NULL);
         }
