@@ -14,7 +14,7 @@
 #include "certify/processes.h"
 #include "certify/subject.h"
 #include "measure/procfs.h"
-#include "measure/server_process.h"
+#include "measure/server_find.h"
 
 #define END_NS (30 * MONO_NS_PER_S)
 #define STEP_NS (2 * MONO_NS_PER_MS)

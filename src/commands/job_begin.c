@@ -10,7 +10,7 @@
 #include "base/url.h"
 #include "load/server.h"
 #include "measure/procfs.h"
-#include "measure/server_process.h"
+#include "measure/server_find.h"
 #include "plan/facts.h"
 #include "report/files.h"
 #include "report/text.h"

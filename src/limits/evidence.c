@@ -10,7 +10,7 @@
 
 #include "base/mono.h"
 #include "base/text.h"
-#include "measure/server_process.h"
+#include "measure/server_find.h"
 
 /* A process that is being ended closes its connections shortly before it disappears from /proc. */
 #define END_LIMIT_NS (500 * MONO_NS_PER_MS)

@@ -17,7 +17,7 @@
 
 #include "base/text.h"
 #include "measure/procfs.h"
-#include "measure/server_process.h"
+#include "measure/server_find.h"
 #include "plan/facts.h"
 
 void limits_question_init(struct limits_question *question, const struct plan *plan,

@@ -6,6 +6,7 @@
 
 #include "base/mono.h"
 #include "base/text.h"
+#include "measure/io.h"
 #include "plan/facts.h"
 #include "plan/options.h"
 #include "trace/trace.h"

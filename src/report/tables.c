@@ -6,6 +6,7 @@
 #include <sys/param.h>
 
 #include "base/text.h"
+#include "measure/io.h"
 #include "measure/levels.h"
 #include "plan/plan.h"
 #include "ranks/merge.h"

@@ -84,11 +84,13 @@ RANDOM_TESTS = {
     "measure/levels": "unit.search cli.surface cli.limits cli.workload_metrics cli.find_max",
     "measure/limit": "unit.limits cli.check cli.limits",
     "measure/metric": "unit.expectations cli.workload_metrics cli.goldens",
+    "measure/process_table": "unit.process_tree unit.server_process unit.server_memory",
     "measure/procfs": "unit.limits unit.io unit.cgroup unit.server_process cli.check cli.limits cli.disk cli.hosts",
     "measure/recorder": "unit.histogram unit.shapes unit.fleet cli.options cli.stages cli.goldens cli.http_hosts cli.sqlite_waits",
     "measure/result": "unit.verdict unit.events unit.expectations unit.merge cli.events cli.exit_reason cli.goldens "
                       "cli.stages cli.workload_reports",
     "measure/sampler": "unit.sampler_turns cli.null cli.stages cli.limits cli.options cli.http_hosts cli.goldens",
+    "measure/server_find": "unit.server_process unit.limits cli.check cli.hosts cli.http_hosts",
     "measure/server_process": "unit.server_memory unit.process_tree unit.sampler unit.limits cli.http_hosts cli.hosts",
     "measure/transaction_log": "cli.surface cli.transaction_log",
     "measure/verdict": "unit.fleet cli.limits cli.goldens cli.invariants",

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "measure/server_process.h"
+#include "measure/process_table.h"
 
 enum {
     ROOT = 100,

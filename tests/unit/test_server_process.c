@@ -24,6 +24,7 @@
 
 #include "base/mono.h"
 #include "base/text.h"
+#include "measure/server_find.h"
 #include "measure/server_process.h"
 
 enum {

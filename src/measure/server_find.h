@@ -1,0 +1,24 @@
+/*
+ * Finds the process of a database server by the place where it listens.
+ */
+#ifndef MEASURE_SERVER_FIND_H
+#define MEASURE_SERVER_FIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "measure/procfs.h"
+
+/* Finds the process that listens on `port` in this program's network namespace or, if `path` is not
+ * NULL, on that Unix socket (for a folder: on the port's socket in it). If several processes hold
+ * the socket, *found is the process from which the others descend. Returns false if no process was
+ * found; `note` then says why, and what to do. On success `note` is empty or has a warning. */
+bool server_find(int proc, uint16_t port, const char *path, struct procfs_process *found,
+                 char *note, size_t note_bytes);
+
+/* Returns whether `pid` is `holder`, an ancestor of `holder` other than init, or a descendant of
+ * `holder`. */
+bool server_is_related(int proc, pid_t pid, pid_t holder);
+
+#endif
