@@ -67,7 +67,7 @@ struct http {
     int socket_errno; /* errno of the latest failure to create a socket */
     bool is_kept;     /* libcurl's handle is being freed, but its socket is to stay open */
 
-    struct buffer fixed; /* the part of every request after its first line */
+    struct buffer fixed; /* header lines that every request has after its first line */
     struct buffer head;  /* head of the current request */
     struct http_answer answer;
     struct buffer body; /* the kept body, or the beginning of a line that is not complete yet */

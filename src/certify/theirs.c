@@ -70,9 +70,9 @@ static enum status begin(struct subject *subject, const struct plan_texts *optio
     }
     if (kill(subject->pid, 0) != 0) {
         error_set(error, ERROR_USAGE, errno, NULL,
-                  "append has no permission to send signals to the server's process %d: %s: run "
-                  "append as root or as the server's user",
-                  (int)subject->pid, strerror(errno));
+                  "append cannot send signals to the server's process %d: %s%s", (int)subject->pid,
+                  strerror(errno),
+                  errno == EPERM ? ": run append as root or as the server's user" : "");
         return STATUS_FATAL;
     }
     subject->started = processes_started(subject->pid);

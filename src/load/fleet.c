@@ -10,7 +10,7 @@
 #include "load/schedule.h"
 #include "load/transactions.h"
 
-/* Interval at which the counters for other ranks are read. */
+/* Interval at which this rank reads its counters, to send them to the other ranks. */
 #define COUNT_NS (250 * MONO_NS_PER_MS)
 
 /* Sends the state of this rank to the others, and follows rank 0's orders. */

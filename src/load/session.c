@@ -694,7 +694,8 @@ void session_leave(struct session *session)
         pthread_getcpuclockid(session->thread, &clock) != 0) {
         return;
     }
-    /* a late thread may only be waiting for a CPU, so its CPU time decides */
+    /* the thread may be late only because it waits for a CPU, so the CPU time that it has used
+     * since the first check counts */
     const int64_t cpu_ns = mono_clock_ns(clock);
     session->script_cpu_ns = session->script_cpu_ns == 0 ? cpu_ns : session->script_cpu_ns;
     if (cpu_ns - session->script_cpu_ns < SESSION_LATE_CPU_NS) {

@@ -176,7 +176,8 @@ struct wait_polls {
 };
 struct wait_polls waits_polls(const struct waits *waits);
 
-/* The share that a class of waits has of the time in an operation's calls: a line of the report. */
+/* How much of the time in an operation's calls was spent in waits of one class: a line of the
+ * report. */
 struct wait_share {
     size_t operation;
     enum wait_class class;

@@ -81,8 +81,8 @@ const char *value_whole_hint(const struct column *column, const struct draw_valu
                : "";
 }
 
-/* Draws a value and pushes it. A text is pushed before derive's function is called: this function
- * may draw a value itself, which overwrites state->room. */
+/* Draws a value and pushes it. With derive, the inner value is pushed before the script's function
+ * is called: a text is kept in state->room, which the function overwrites if it draws a value. */
 void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_stream *stream)
 {
     struct script_state *state = state_of(lua);

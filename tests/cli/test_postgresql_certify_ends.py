@@ -123,7 +123,7 @@ class NotRoot(certify.Certifying):
         ended = self.end(self.begin(server.url, "--faults", "kill:1", "--server-start", "true", "--yes",
                                     "--server-pid", pid)[0], 2)
         self.assertRegex(ended.reason,
-                         "no permission to send signals to the server's process.*as root or as the server's user")
+                         "cannot send signals to the server's process.*as root or as the server's user")
         self.assertEqual(harness.psql(server.url, "select 1"), "1")
 
 

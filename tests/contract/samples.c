@@ -98,7 +98,7 @@ static struct text_value text_sample(const struct samples *samples, const struct
         length = strlen(text);
     } else if (sample == SAMPLE_LARGEST) {
         text = column->type == COLUMN_BYTES ? samples->long_bytes : samples->long_text;
-        /* the characters have two bytes each, because the limit is in characters */
+        /* if the column's limit is in characters, the text has characters of two bytes each */
         length = column->type == COLUMN_BYTES || measures_bytes ? column->size : column->size * 2U;
         if (column->size == 0 || column->size > LONG_TEXT_BYTES / 2) {
             length = LONG_TEXT_BYTES - 1;

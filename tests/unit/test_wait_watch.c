@@ -329,7 +329,8 @@ TEST_BETWEEN(a_poll_that_fails, set_up, tear_down)
 {
     const struct given answers[] = {{.sql = "poll 1", .rows = {"99|1|-|-|own", "100|1|-|-|own"}},
                                     {.sql = NULL}};
-    setup.is_remote = true; /* one poll before the run */
+    setup.is_remote =
+        true; /* with a remote server there is one poll before the run: poll 3 is in it */
     failing_poll = 3;
     poll_a_run(&queries, answers);
     const struct wait_polls counts = waits_polls(waits);
