@@ -119,9 +119,9 @@ enum status influxdb_query(struct influxdb_reading *reading, const char *sql)
     return reading->status == STATUS_OK ? status : reading->status;
 }
 
-/* The columns of syslog_table. Columns of other measurements with one of these names and types get
- * the same type, because InfluxDB itself knows only four types of fields, and tags, which are
- * text. */
+/* The columns of syslog_table. A column of another measurement whose name and InfluxDB type are in
+ * this list has the same type for append. InfluxDB itself knows only four types of fields, and
+ * tags, which are text. */
 static const struct column known[] = {
     {.name = "time", .type_name = "timestamp", .type = COLUMN_TIMESTAMP},
     {.name = "n1", .type_name = "tag", .type = COLUMN_INT16},

@@ -357,7 +357,7 @@ enum figure_better {
     K(CHECKS, NULL, "transactions.checks counters.checks", NULL, NONE, NEITHER, \
       "append_checks_total", "Checks that a script made.") \
     K(CHECKS_FAILED, "checks_failed", "transactions counters", NULL, NONE, LOW, \
-      "append_checks_failed_total", "Checks by a script that failed.") \
+      "append_checks_failed_total", "Failed checks of scripts.") \
     /* claims of the script about its tables; unknown if the script makes no claims */ \
     F(INVARIANTS_CHECKED, "invariants_checked", "transactions", COUNT, NEITHER) \
     F(INVARIANTS_BROKEN, "invariants_broken", "transactions", COUNT, LOW) \

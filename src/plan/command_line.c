@@ -48,7 +48,7 @@ static const char *keep(const char *text)
 
 static enum exit_code out_of_memory(struct error *error)
 {
-    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the options of a file");
+    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory while reading options from a file");
     return EXIT_CODE_CLIENT_LIMIT;
 }
 

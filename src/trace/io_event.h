@@ -6,7 +6,7 @@
 #define TRACE_IO_EVENT_H
 
 enum {
-    IO_CALLS = 512, /* number of system calls that can be traced: the calls with a lower number */
+    IO_CALLS = 512, /* only system calls whose number is below this value can be traced */
     IO_RING_BYTES = 4 << 20,
     IO_NAME_BYTES = 40,
     IO_NAMES = 4,

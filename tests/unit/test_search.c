@@ -20,7 +20,7 @@ enum {
 static struct {
     int room;         /* the most connections */
     int breaks_above; /* with more connections, each append ends a connection */
-    int busy_above;   /* further connections never get their lock */
+    int busy_above;   /* connections beyond this number are always answered "busy" */
     int rejects_above;
     int rejects_reads_above;
     int blocks_above; /* the first connection beyond this number gets no answer until it is cut */

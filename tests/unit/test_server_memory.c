@@ -247,7 +247,7 @@ TEST_BETWEEN(test_estimated_memory, set_up, tear_down)
                         "PSS of 32 of 81 processes read per sample, the others estimated");
 }
 
-/* Every process gets its turn, in several readings without time. */
+/* Each process is read after several readings, even if no reading has time for all of them. */
 TEST_BETWEEN(test_turns_of_processes, set_up, tear_down)
 {
     const int64_t page = sysconf(_SC_PAGESIZE);
