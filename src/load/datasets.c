@@ -2,17 +2,13 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/ask.h"
-#include "base/mono.h"
 #include "base/prepared.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -34,22 +30,9 @@ static enum status refuse(struct error *error, const char *format, ...)
     return STATUS_FATAL;
 }
 
-enum status table_load_no_memory(struct error *error)
-{
-    error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the tables of the script");
-    return STATUS_FATAL;
-}
-
 static bool is_discarding(const struct plan *plan)
 {
     return (plan->adapter->flags & ADAPTER_DISCARDS) != 0;
-}
-
-enum status table_load_execute(const struct plan *plan, struct adapter_conn *conn,
-                               struct buffer *sql, struct error *error)
-{
-    return buffer_failed(sql) ? table_load_no_memory(error)
-                              : plan->adapter->execute(conn, buffer_text(sql), error);
 }
 
 static bool begins_with(const char *sql, const char *words)
@@ -88,57 +71,12 @@ static int type_class(enum column_type type)
     return is == COLUMN_IS_ADDRESS ? COLUMN_IS_TEXT : is;
 }
 
-/* Returns the script's name without folders, short enough for a message. */
-static const char *short_name(const struct script *script)
-{
-    const char *slash = strrchr(script->name, '/');
-    return slash == NULL ? script->name : slash + 1;
-}
-
-/* Returns where the mark of a script's table is kept. The result borrows `what`, into which this
- * function writes the part of the mark for people: the script's name and parameters. */
-static struct table_mark_place mark_place(const struct plan *plan, const struct setup *setup,
-                                          struct adapter_conn *conn, const char *table_name,
-                                          struct buffer *what)
-{
-    const struct script *script = plan->script;
-    buffer_add_text(what, short_name(script));
-    for (size_t i = 0; i < script->param_count; i++) {
-        const struct script_param *param = &script->params[i];
-        if (param->is_set) {
-            buffer_add_format(what, " %s=%s", param->name, param->value);
-        }
-    }
-    return (struct table_mark_place){.adapter = plan->adapter,
-                                     .conn = conn,
-                                     .connection = &setup->connection,
-                                     .table_name = table_name,
-                                     .what = buffer_text(what),
-                                     .rows = script->hash};
-}
-
 static enum status read_mark(const struct datasets_place *place, const char *table_name,
                              struct table_mark *mark, struct error *error)
 {
-    struct buffer what = {0};
-    const struct table_mark_place where =
-        mark_place(place->plan, place->setup, place->conn, table_name, &what);
-    const enum status status = table_mark_read(&where, mark, error);
-    buffer_fini(&what);
-    place->on_answer(place->context);
-    return status;
-}
-
-enum status table_load_write_mark(const struct plan *plan, const struct setup *setup,
-                                  struct adapter_conn *conn, const struct script_dataset *dataset,
-                                  bool is_new, struct error *error)
-{
-    const bool is_loading = is_new && dataset->rows > 0;
-    struct buffer what = {0};
-    const struct table_mark_place place = mark_place(plan, setup, conn, dataset->name, &what);
     const enum status status =
-        table_mark_write(&place, dataset->table.columns[0].name, is_new, is_loading, error);
-    buffer_fini(&what);
+        table_load_read_mark(place->plan, place->setup, place->conn, table_name, mark, error);
+    place->on_answer(place->context);
     return status;
 }
 
@@ -167,7 +105,7 @@ static enum status check_columns(const struct datasets_place *place,
                                  const struct script_dataset *dataset, const struct table *table,
                                  const struct table_mark *mark, struct error *error)
 {
-    const char *script = short_name(place->plan->script);
+    const char *script = table_load_script_name(place->plan->script);
     const bool has_own =
         script_text_for(&dataset->create, place->setup->connection.dialect) != NULL;
     const bool takes_any = table->is_missing || place->setup->connection.facts.has_no_columns;
@@ -460,7 +398,7 @@ static enum status check_count(const struct datasets_place *place, const struct 
         return status;
     }
     return refuse(error, "table '%.60s' has %s %s, but %.40s declares %s: %s", work->dataset->name,
-                  UNITS_COUNT((uint64_t)count), what, short_name(place->plan->script),
+                  UNITS_COUNT((uint64_t)count), what, table_load_script_name(place->plan->script),
                   UNITS_COUNT(declared), REMEDY(&work->mark, work->dataset->name));
 }
 
@@ -544,12 +482,6 @@ static enum status write_create(const struct datasets_place *place, struct table
     return buffer_failed(sql) ? table_load_no_memory(error) : STATUS_OK;
 }
 
-uint64_t table_load_chunk_rows(const struct table_load *work, uint64_t chunk)
-{
-    const uint64_t left = work->dataset->rows - chunk * CHUNK_ROWS;
-    return left < CHUNK_ROWS ? left : CHUNK_ROWS;
-}
-
 /* Finds the primary-key column that holds the row number. */
 static void find_key(struct table_load *work)
 {
@@ -622,7 +554,7 @@ static enum status survey_chunks(const struct datasets_place *place, struct tabl
         return refuse(error,
                       "table '%.80s' has other rows than an interrupted load of %.60s leaves, and "
                       "they may not be append's: %s",
-                      dataset->name, short_name(place->plan->script),
+                      dataset->name, table_load_script_name(place->plan->script),
                       REMEDY(&work->mark, dataset->name));
     }
     return status;
@@ -637,7 +569,7 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
     const struct plan *plan = place->plan;
     const struct script_dataset *dataset = work->dataset;
     const struct setup_table *counted = &place->setup->tables[work->number];
-    const char *script = short_name(plan->script);
+    const char *script = table_load_script_name(plan->script);
     const struct ask_wait wait = {.unread = ask_templates(&place->setup->connection)->unread,
                                   .limit_ns = ASK_UNREAD_NS,
                                   .on_answer = place->on_answer,

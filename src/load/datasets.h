@@ -1,12 +1,9 @@
 /*
- * Checks, creates, loads and drops the tables that a script declares. Several sessions load at
- * once.
+ * Checks, creates and drops the tables that a script declares; load/loader.h loads them.
  *
- * A table is loaded in chunks of rows. A chunk is one append, and chunks are loaded in parallel.
- * The last chunk is loaded after all others and after the indexes, so a table that has all of its
- * rows also has its indexes. An interrupted load can be resumed if a column of the primary key is
- * the number of the row: the server reports which chunks are present. A chunk that is partly
- * present is refused: its rows may be another program's.
+ * An interrupted load can be resumed if a column of the primary key is the number of the row: the
+ * server reports which chunks of rows are present. A chunk that is partly present is refused: its
+ * rows may be another program's.
  *
  * A table that differs from the script's declaration is refused, and never changed.
  */
@@ -43,18 +40,6 @@ enum status datasets_examine(const struct datasets_place *place, struct datasets
  * failure it drops the tables that it created, unless the connection is lost. */
 enum status datasets_make(const struct datasets_place *place, struct datasets *datasets,
                           struct error *error);
-
-/* Loads the missing rows with as many sessions as the plan has, but at most 64. Main thread,
- * without a connection. datasets_begin_load starts the load; datasets_wait waits for a moment and
- * is called until it returns false; datasets_end_load ends the load. On failure, or after a
- * signal, datasets_explain adds to *error how many rows are loaded, and how to load the rest; it is
- * called after datasets_undo. */
-enum status datasets_begin_load(struct datasets *datasets, const struct plan *plan,
-                                struct setup *setup, struct error *error);
-bool datasets_wait(struct datasets *datasets, struct load_counts *counts);
-enum status datasets_end_load(struct datasets *datasets, struct error *error);
-void datasets_explain(const struct datasets *datasets, const struct plan *plan,
-                      struct error *error);
 
 /* datasets_is_script_wrong returns whether the load failed because of the script and would fail
  * again. datasets_undo then drops the tables that datasets_make created, unless one of them may

@@ -1,11 +1,11 @@
+#include "load/loader.h"
+
 #include <ctype.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/param.h>
 
 #include "base/ask.h"
@@ -478,7 +478,7 @@ static enum load_step load_step(enum phase phase)
     return phase == PHASE_FINISH ? LOAD_FINISH : LOAD_ROWS;
 }
 
-bool datasets_wait(struct datasets *datasets, struct load_counts *counts)
+bool loader_wait(struct datasets *datasets, struct load_counts *counts)
 {
     struct loading *loading = datasets->loading;
     if (loading == NULL) {
@@ -517,7 +517,7 @@ bool datasets_wait(struct datasets *datasets, struct load_counts *counts)
     return goes_on;
 }
 
-void datasets_explain(const struct datasets *datasets, const struct plan *plan, struct error *error)
+void loader_explain(const struct datasets *datasets, const struct plan *plan, struct error *error)
 {
     uint64_t all, there;
     bool can_go_on = true;
@@ -567,8 +567,8 @@ static unsigned count_loaders(const struct datasets *datasets, const struct plan
     return (unsigned)MIN(steps, most);
 }
 
-enum status datasets_begin_load(struct datasets *datasets, const struct plan *plan,
-                                struct setup *setup, struct error *error)
+enum status loader_begin(struct datasets *datasets, const struct plan *plan, struct setup *setup,
+                         struct error *error)
 {
     const unsigned count = count_loaders(datasets, plan, setup);
     if (count == 0) {
@@ -605,7 +605,7 @@ enum status datasets_begin_load(struct datasets *datasets, const struct plan *pl
     return STATUS_OK;
 }
 
-enum status datasets_end_load(struct datasets *datasets, struct error *error)
+enum status loader_end(struct datasets *datasets, struct error *error)
 {
     struct loading *const loading = datasets->loading;
     if (loading == NULL) {

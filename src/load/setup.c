@@ -16,6 +16,7 @@
 #include "base/url.h"
 #include "load/datasets.h"
 #include "load/generator.h"
+#include "load/loader.h"
 #include "load/server.h"
 #include "load/table_mark.h"
 #include "load/task.h"
@@ -439,7 +440,7 @@ static enum status undo(struct task *task, struct adapter_conn *conn, struct err
 /* Ends the load of the script's tables. On failure, *error also says how many rows are loaded. */
 static enum exit_code end_load(struct setup *setup, const struct plan *plan, struct error *error)
 {
-    const enum status status = datasets_end_load(setup->datasets, error);
+    const enum status status = loader_end(setup->datasets, error);
     if (status == STATUS_OK) {
         return task_conclude(status, "the first session", error);
     }
@@ -456,7 +457,7 @@ static enum exit_code end_load(struct setup *setup, const struct plan *plan, str
         };
         task_run(&task, &(struct error){.kind = ERROR_NONE});
     }
-    datasets_explain(setup->datasets, plan, error);
+    loader_explain(setup->datasets, plan, error);
     return interrupt_requested() ? EXIT_CODE_INTERRUPTED : task_exit_code(error);
 }
 
@@ -556,7 +557,7 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
         code = task_conclude(task_run(&task, error), "the first session", error);
     }
     if (code == EXIT_CODE_OK && setup->datasets != NULL &&
-        datasets_begin_load(setup->datasets, plan, setup, error) != STATUS_OK) {
+        loader_begin(setup->datasets, plan, setup, error) != STATUS_OK) {
         code = task_exit_code(error);
     }
     if (code != EXIT_CODE_OK) {
@@ -567,7 +568,7 @@ enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struc
 
 bool setup_wait(struct setup *setup, struct load_counts *counts)
 {
-    return setup->datasets != NULL && datasets_wait(setup->datasets, counts);
+    return setup->datasets != NULL && loader_wait(setup->datasets, counts);
 }
 
 enum exit_code setup_complete(struct setup *setup, const struct plan *plan, struct error *error)

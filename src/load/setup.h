@@ -12,6 +12,7 @@
 #include "append/adapter.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "load/loader.h"
 #include "load/storage.h"
 #include "measure/result.h"
 #include "plan/facts.h"
@@ -32,20 +33,6 @@ struct setup_made {
     size_t indexes;
     uint64_t rows;
     int64_t load_ns;
-};
-
-/* Progress of the load of a script's tables. */
-struct load_counts {
-    /* numbers of rows of all tables: at present, and when all rows are loaded */
-    uint64_t rows, all;
-    uint64_t loaded; /* number of rows loaded by this load */
-    int64_t elapsed_ns;
-    const char *table; /* the table that was begun last; NULL before the first table */
-    enum load_step {
-        LOAD_ROWS,
-        LOAD_INDEXES,
-        LOAD_FINISH, /* statistics are updated and rows are counted */
-    } step;
 };
 
 /* Sessions whose connections append has cut: the server may still be at work on their calls. */

@@ -1,6 +1,6 @@
 /*
- * State of the load of a script's tables. Shared by datasets.c, which checks, creates and drops the
- * tables, and loader.c, which fills them.
+ * State of the load of a script's tables, and functions for these tables. Shared by datasets.c,
+ * which checks, creates and drops the tables, and loader.c, which fills them.
  */
 #ifndef LOAD_TABLE_LOAD_H
 #define LOAD_TABLE_LOAD_H
@@ -62,6 +62,14 @@ struct datasets {
 
 /* Returns the rows of a chunk: CHUNK_ROWS, or fewer for the last chunk. */
 uint64_t table_load_chunk_rows(const struct table_load *work, uint64_t chunk);
+
+/* Returns the script's name without folders, short enough for a message. */
+const char *table_load_script_name(const struct script *script);
+
+/* Reads append's mark on a table. */
+enum status table_load_read_mark(const struct plan *plan, const struct setup *setup,
+                                 struct adapter_conn *conn, const char *table_name,
+                                 struct table_mark *mark, struct error *error);
 
 /* Writes append's mark on a table. `is_new`: the table was just created, and its rows are still to
  * be loaded; otherwise all rows are loaded. */

@@ -71,6 +71,7 @@ RANDOM_TESTS = {
                   "cli.sqlite cli.hosts cli.sqlite_waits cli.sqlite_verify_rows",
     "load/storage": "unit.setup cli.check cli.http_hosts cli.hosts cli.goldens",
     "load/table_mark": "unit.datasets unit.setup cli.dry_run cli.check cli.tpcb cli.hosts cli.workloads cli.prepare",
+    "load/table_load": "unit.datasets cli.workload_values cli.tpcb cli.options cli.dry_run cli.prepare cli.goldens",
     "load/task": "unit.setup cli.check cli.dry_run cli.invariants cli.http_hosts cli.http_faults cli.hosts "
                  "cli.interrupt cli.sqlite",
     "load/transactions": "cli.workload_values cli.workload_metrics cli.workload_docs cli.transaction_log "
@@ -123,6 +124,7 @@ RANDOM_SERVER_TESTS = {
     "load/session": "cli.postgresql_restarts",
     "load/setup": "cli.postgresql cli.mariadb cli.postgresql_prepare",
     "load/table_mark": "cli.postgresql_prepare cli.mariadb_prepare",
+    "load/table_load": "cli.postgresql_prepare",
     "load/task": "cli.postgresql_restarts",
     "load/transactions": "cli.postgresql_workload_faults cli.mariadb_workload_faults",
     "load/verify": "cli.postgresql_verify_rows cli.ranks_faults",

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "load/loader.h"
 #include "load/table_load.h"
 #include "plan/facts.h"
 #include "script/script.h"
@@ -747,17 +748,17 @@ static void load_tables(struct buffer *text, int64_t rows_of_others)
     assert_int_equal(status, STATUS_OK);
     assert_int_equal(datasets_make(&place, datasets, &error), STATUS_OK);
     buffer_clear(&server.log);
-    assert_int_equal(datasets_begin_load(datasets, &plan, &setup, &error), STATUS_OK);
-    while (datasets_wait(datasets, &counts)) {
+    assert_int_equal(loader_begin(datasets, &plan, &setup, &error), STATUS_OK);
+    while (loader_wait(datasets, &counts)) {
     }
-    status = datasets_end_load(datasets, &error);
+    status = loader_end(datasets, &error);
     if (datasets_is_script_wrong(datasets)) {
         find("t")->rows += rows_of_others;
         buffer_add_text(&server.log, "\n"); /* ends the line of the append */
         datasets_undo(&place, datasets);
     }
     if (status != STATUS_OK) {
-        datasets_explain(datasets, &plan, &error);
+        loader_explain(datasets, &plan, &error);
     }
     /* without the script's path, which has the number of this process */
     for (const char *at = buffer_text(&server.log); *at != '\0';) {
