@@ -13,6 +13,7 @@
 #include "load/fleet.h"
 #include "load/search.h"
 #include "load/server.h"
+#include "load/verify.h"
 #include "measure/verdict.h"
 #include "plan/facts.h"
 #include "plan/options.h"

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "load/server.h"
+#include "load/verify.h"
 #include "measure/procfs.h"
 #include "measure/server_find.h"
 #include "plan/facts.h"

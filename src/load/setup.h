@@ -1,7 +1,7 @@
 /*
- * The work before the sessions connect and after they have ended. Before, append asks the server
- * about itself, gets the run's tables ready and counts their rows. Afterwards, append counts the
- * rows again, or reads them back. Each step has its own connection: see load/task.h. Main thread.
+ * The work before the sessions connect: append asks the server about itself, gets the run's tables
+ * ready and counts their rows. Each step has its own connection: see load/task.h. Main thread.
+ * load/verify.h has the work after the sessions have ended.
  */
 #ifndef LOAD_SETUP_H
 #define LOAD_SETUP_H
@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "load/loader.h"
 #include "load/storage.h"
-#include "measure/result.h"
 #include "plan/facts.h"
 #include "plan/plan.h"
 #include "ranks/ranks.h"
@@ -156,25 +155,5 @@ enum exit_code setup_cleanup(const struct plan *plan, char *line, size_t size, s
 enum exit_code setup_start_library(struct facts *facts, const struct plan *plan,
                                    struct error *error);
 void setup_stop_library(const struct plan *plan);
-
-/* verify.c */
-
-/* Prepares --verify rows, between the set-up and the generator. Rows that already carry this run's
- * tag would be taken for this run's rows: then the run gets another seed, or is refused if the user
- * gave the seed. A table whose rows have no identity is also refused. */
-enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan,
-                              struct facts *facts, struct error *error);
-
-/* Verifies the run after the sessions have ended: counts the rows again, compares the count with
- * the acknowledged rows, and with --verify rows reads the rows back. Fills result->verification,
- * result->row_verification and the sessions' verified rows. With a script: counts the tables that
- * the script changes, and compares them with the rows added and taken, in result->datasets; and
- * runs the query of each invariant once, with the result in result->invariants. Also measures the
- * tables into result->table_bytes_after.
- *
- * With several hosts, the rows are counted at every host; result_join_hosts puts their counts
- * together. verify_skip notes that the run was not verified, and why. */
-void verify_skip(const struct plan *plan, struct result *result, const char *reason);
-void verify_result(const struct setup *setup, const struct plan *plan, struct result *result);
 
 #endif

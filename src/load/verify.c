@@ -1,3 +1,5 @@
+#include "load/verify.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,6 @@
 #include "base/text.h"
 #include "load/generator.h"
 #include "load/server.h"
-#include "load/setup.h"
 #include "load/task.h"
 
 enum {
