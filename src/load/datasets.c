@@ -12,6 +12,7 @@
 #include "base/prepared.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "load/create_table.h"
 #include "load/table_load.h"
 #include "plan/facts.h"
 
@@ -176,157 +177,6 @@ static enum status fill_setup_table(const struct datasets_place *place, size_t n
     return buffer_failed(&sql) ? table_load_no_memory(error) : status;
 }
 
-/* Writes the columns of the primary key, if the table has one. */
-static void write_key(struct buffer *sql, const struct script_dataset *dataset, char quote)
-{
-    for (unsigned place = 1; place <= dataset->column_count; place++) {
-        for (size_t c = 0; c < dataset->column_count; c++) {
-            if (dataset->columns[c].key == place) {
-                buffer_add_text(sql, place == 1 ? "" : ", ");
-                buffer_add_identifier(sql, dataset->table.columns[c].name, quote);
-            }
-        }
-    }
-}
-
-static void write_foreign_keys(struct buffer *sql, const struct script *script,
-                               const struct script_dataset *dataset, char quote)
-{
-    for (size_t i = 0; i < dataset->foreign_key_count; i++) {
-        const struct script_foreign_key *key = &dataset->foreign_keys[i];
-        const struct script_dataset *to = &script->datasets[key->dataset];
-        buffer_add_text(sql, ", foreign key (");
-        buffer_add_identifier(sql, dataset->table.columns[key->column].name, quote);
-        buffer_add_text(sql, ") references ");
-        buffer_add_identifier(sql, to->name, quote);
-        buffer_add_text(sql, " (");
-        buffer_add_identifier(sql, to->table.columns[key->to_column].name, quote);
-        buffer_add_text(sql, ")");
-    }
-}
-
-/* Writes the part of CREATE TABLE that follows the columns. */
-static void write_create_end(struct buffer *sql, const struct datasets_place *place,
-                             const struct script_dataset *dataset)
-{
-    const struct connection_info *connection = &place->setup->connection;
-    const char *const tail = connection->create_tail == NULL ? "" : connection->create_tail;
-    const size_t length = strlen(tail);
-    const bool takes_key = length > 2 && strcmp(tail + length - 2, "()") == 0;
-    struct buffer key = {0}, whole = {0};
-    write_key(&key, dataset, connection->identifier_quote);
-    if (takes_key) {
-        buffer_add(&whole, tail, length - 1);
-        buffer_add_format(&whole, "%s)", buffer_text(&key));
-    } else if (key.length > 0) {
-        buffer_add_format(sql, ", primary key (%s)", buffer_text(&key));
-    }
-    write_foreign_keys(sql, place->plan->script, dataset, connection->identifier_quote);
-    buffer_add_text(sql, ")");
-    ask_write_engine(sql, takes_key ? buffer_text(&whole) : tail,
-                     place->plan->adapter->engine_clause, place->plan->engine);
-    sql->has_failed = sql->has_failed || buffer_failed(&key) || buffer_failed(&whole);
-    buffer_fini(&key);
-    buffer_fini(&whole);
-}
-
-/* A table that is divided into parts, and one of its parts. */
-struct divided {
-    const struct script_dataset *dataset;
-    const struct partition_statements *words;
-    char quote;
-    unsigned part; /* number of the part, from 0 */
-};
-
-/* Writes the lower bound of part number `part`; after the last part, its upper bound. If at_end is
- * not NULL, it stands for the bounds of the whole range. */
-static void write_bound(struct buffer *sql, const struct divided *of, unsigned part,
-                        const char *at_end)
-{
-    const struct script_partitions *partitions = &of->dataset->partitions;
-    const uint64_t rows = of->dataset->rows;
-    const uint64_t parts = partitions->count > 0 ? partitions->count : 1;
-    const uint64_t each = (rows + parts - 1) / parts;
-    const bool is_end = part == 0 || part == partitions->count;
-    if (is_end && at_end != NULL) {
-        buffer_add_text(sql, at_end);
-    } else {
-        buffer_add_format(sql, "%" PRId64,
-                          partitions->first + (int64_t)((each > 0 ? each : 1) * part));
-    }
-}
-
-/* Writes a template of struct partition_statements. */
-static void write_divided(struct buffer *sql, const char *words, const struct divided *of)
-{
-    const struct script_dataset *dataset = of->dataset;
-    const struct script_partitions *partitions = &dataset->partitions;
-    for (; *words != '\0'; words++) {
-        if (*words != '$') {
-            buffer_add(sql, words, 1);
-            continue;
-        }
-        struct buffer name = {0};
-        struct divided part = *of;
-        switch (*++words) {
-        case '0':
-            buffer_add_identifier(sql, dataset->name, of->quote);
-            break;
-        case '2':
-            buffer_add_identifier(sql, dataset->table.columns[partitions->column].name, of->quote);
-            break;
-        case '3':
-            buffer_add_format(sql, "%u", partitions->count);
-            break;
-        case '4':
-        case '5':
-            buffer_add_format(sql, "%u", of->part + (*words == '4' ? 1 : 0));
-            break;
-        case '6':
-            write_bound(sql, of, of->part, of->words->least);
-            break;
-        case '7':
-            write_bound(sql, of, of->part + 1, of->words->most);
-            break;
-        case '8':
-            buffer_add_format(&name, "%s_%u", dataset->name, of->part + 1);
-            buffer_add_identifier(sql, buffer_text(&name), of->quote);
-            sql->has_failed = sql->has_failed || buffer_failed(&name);
-            buffer_fini(&name);
-            break;
-        case '9':
-            for (part.part = 0; part.part < partitions->count; part.part++) {
-                buffer_add_text(sql, part.part == 0 ? "" : ", ");
-                write_divided(sql, of->words->range_part, &part);
-            }
-            break;
-        default:
-            break;
-        }
-    }
-}
-
-/* Writes the part of CREATE TABLE that divides the table, and the statements for parts that are
- * tables. The statements are one text: if one of them fails, a server that runs a text as one
- * transaction has made nothing. */
-static void write_partitions(struct buffer *sql, const struct connection_info *connection,
-                             const struct script_dataset *dataset)
-{
-    const struct script_partitions *partitions = &dataset->partitions;
-    const struct partition_statements *words = connection->partitions;
-    struct divided of = {dataset, words, connection->identifier_quote, 0};
-    if (partitions->count == 0) {
-        return;
-    }
-    const char *part = partitions->is_range ? words->range_part : words->hash_part;
-    buffer_add_text(sql, " ");
-    write_divided(sql, partitions->is_range ? words->range : words->hash, &of);
-    for (; of.part < partitions->count && words->are_tables; of.part++) {
-        buffer_add_text(sql, "; ");
-        write_divided(sql, part, &of);
-    }
-}
-
 /* Checks that the database has the partitions and foreign keys that a table declares. */
 static enum status check_structure(const struct datasets_place *place,
                                    const struct script_dataset *dataset, struct error *error)
@@ -420,6 +270,23 @@ static enum status check_kept(const struct datasets_place *place, const struct t
     return status;
 }
 
+/* Checks that the database has a type for every column of a table. */
+static enum status check_types(const struct connection_info *connection,
+                               const struct script_dataset *dataset, struct error *error)
+{
+    for (size_t c = 0; c < dataset->column_count; c++) {
+        const struct column *column = &dataset->table.columns[c];
+        const bool is_numbered = dataset->columns[c].is_numbered;
+        char type[CREATE_TABLE_TYPE_BYTES];
+        if (!connection->declare_column(column, is_numbered, type, sizeof type)) {
+            return refuse(error, "%s has no type for column '%.60s'%s", connection->dialect,
+                          column->name,
+                          is_numbered ? ": it cannot number rows by itself (key = \"auto\")" : "");
+        }
+    }
+    return STATUS_OK;
+}
+
 /* Writes CREATE TABLE in this database's dialect. */
 static enum status write_create(const struct datasets_place *place, struct table_load *work,
                                 struct error *error)
@@ -428,7 +295,6 @@ static enum status write_create(const struct datasets_place *place, struct table
     struct buffer *const sql = &work->create;
     const struct connection_info *connection = &place->setup->connection;
     const char *own = script_text_for(&dataset->create, connection->dialect);
-    const char *options = script_text_for(&dataset->options, connection->dialect);
     const char *const why_no_table =
         find_unsupported(connection, own != NULL ? own : "create table");
     const char *const why_no_index =
@@ -459,26 +325,10 @@ static enum status write_create(const struct datasets_place *place, struct table
             "append cannot create this table in %s: add create = {%s = \"CREATE TABLE ...\"}",
             connection->dialect, connection->dialect);
     }
-    buffer_add_text(sql, "create table ");
-    buffer_add_identifier(sql, dataset->name, connection->identifier_quote);
-    for (size_t c = 0; c < dataset->column_count; c++) {
-        const struct column *column = &dataset->table.columns[c];
-        char type[160];
-        if (!connection->declare_column(column, dataset->columns[c].is_numbered, type,
-                                        sizeof type)) {
-            return refuse(error, "%s has no type for column '%.60s'%s", connection->dialect,
-                          column->name,
-                          dataset->columns[c].is_numbered
-                              ? ": it cannot number rows by itself (key = \"auto\")"
-                              : "");
-        }
-        buffer_add_text(sql, c == 0 ? " (" : ", ");
-        buffer_add_identifier(sql, column->name, connection->identifier_quote);
-        buffer_add_format(sql, " %s", type);
+    if (check_types(connection, dataset, error) != STATUS_OK) {
+        return STATUS_FATAL;
     }
-    write_create_end(sql, place, dataset);
-    buffer_add_format(sql, "%s%s", options == NULL ? "" : " ", options == NULL ? "" : options);
-    write_partitions(sql, connection, dataset);
+    create_table_write(sql, place->plan, connection, dataset);
     return buffer_failed(sql) ? table_load_no_memory(error) : STATUS_OK;
 }
 
@@ -608,18 +458,6 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
                   : REMEDY(&work->mark, dataset->name));
 }
 
-const char *table_load_take_column(const char *columns, char *name, size_t size)
-{
-    columns += strspn(columns, ", ");
-    size_t length = strcspn(columns, ",\n");
-    const char *next = columns + length;
-    while (length > 0 && columns[length - 1] == ' ') {
-        length--;
-    }
-    snprintf(name, size, "%.*s", (int)length, columns);
-    return next + strspn(next, ", ");
-}
-
 /* Checks that the columns of every index exist, before any table is created. */
 static enum status check_indexes(const struct script *script, const struct script_dataset *dataset,
                                  const char *lines, struct error *error)
@@ -628,7 +466,7 @@ static enum status check_indexes(const struct script *script, const struct scrip
     while (script_next_line(&lines, &line)) {
         for (const char *at = line.bytes; at < line.bytes + line.length;) {
             char name[ROW_NAME_BYTES];
-            at = table_load_take_column(at, name, sizeof name);
+            at = create_table_take_column(at, name, sizeof name);
             size_t length = 0;
             while (isalnum((unsigned char)name[length]) || name[length] == '_') {
                 length++;

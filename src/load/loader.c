@@ -1,6 +1,5 @@
 #include "load/loader.h"
 
-#include <ctype.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "load/append.h"
+#include "load/create_table.h"
 #include "load/line.h"
 #include "load/table_load.h"
 #include "plan/facts.h"
@@ -246,29 +246,6 @@ static enum status load_chunk(struct loader *loader, const struct table_load *wo
     }
 }
 
-/* Writes the columns of an index as a list, or as a part of the index's name. */
-static void write_index_columns(struct buffer *sql, const struct script_dataset *dataset,
-                                const char *columns, char quote, bool is_name)
-{
-    for (bool is_first = true; *columns != '\0'; is_first = false) {
-        char name[ROW_NAME_BYTES];
-        columns = table_load_take_column(columns, name, sizeof name);
-        if (is_name) {
-            buffer_add_text(sql, "_");
-            for (const char *c = name; *c != '\0'; c++) {
-                buffer_add(sql, isalnum((unsigned char)*c) ? c : "_", 1);
-            }
-        } else {
-            buffer_add_text(sql, is_first ? "" : ", ");
-            if (column_find(&dataset->table, name, strlen(name)) != NULL) {
-                buffer_add_identifier(sql, name, quote);
-            } else {
-                buffer_add_text(sql, name);
-            }
-        }
-    }
-}
-
 static bool is_dialect_of(const char *dialect, const char *list)
 {
     const size_t length = strlen(dialect);
@@ -289,28 +266,16 @@ static enum status make_indexes(struct loader *loader, const struct table_load *
     };
     struct loading *loading = loader->loading;
     const struct connection_info *connection = &loading->setup->connection;
-    const struct script_dataset *dataset = work->dataset;
-    const char quote = connection->identifier_quote;
     const bool can_ask = is_dialect_of(connection->dialect, "postgresql sqlite mariadb");
     enum status status = STATUS_OK;
     const char *lines = work->indexes;
     struct text_value line;
     while (status == STATUS_OK && script_next_line(&lines, &line)) {
-        struct buffer name = {0}, sql = {0}, columns = {0};
+        struct buffer sql = {0}, columns = {0};
         buffer_add(&columns, line.bytes, line.length);
         buffer_add(&columns, "", 1);
-        buffer_add_text(&name, dataset->name);
-        write_index_columns(&name, dataset, buffer_text(&columns), quote, true);
-        buffer_add_format(&sql, "create index %s", can_ask ? "if not exists " : "");
-        buffer_add_identifier(&sql, buffer_text(&name), quote);
-        buffer_add_text(&sql, " on ");
-        buffer_add_identifier(&sql, dataset->name, quote);
-        buffer_add_text(&sql, " (");
-        write_index_columns(&sql, dataset, buffer_text(&columns), quote, false);
-        buffer_add_text(&sql, ")");
-        status = buffer_failed(&name)
-                     ? table_load_no_memory(error)
-                     : table_load_execute(loading->plan, loader->conn, &sql, error);
+        create_table_write_index(&sql, connection, work->dataset, buffer_text(&columns), can_ask);
+        status = table_load_execute(loading->plan, loader->conn, &sql, error);
         if (status == STATUS_REJECTED &&
             (error->native_code == MYSQL_IS_THERE || strcmp(error->sqlstate, "42S11") == 0)) {
             error_clear(error);
@@ -320,7 +285,6 @@ static enum status make_indexes(struct loader *loader, const struct table_load *
             error_prefix(error, "index on %.60s", buffer_text(&columns));
         }
         buffer_fini(&columns);
-        buffer_fini(&name);
         buffer_fini(&sql);
         pthread_mutex_lock(&loading->lock);
         loading->setup->made.indexes += status == STATUS_OK;

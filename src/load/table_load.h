@@ -81,10 +81,6 @@ enum status table_load_write_mark(const struct plan *plan, const struct setup *s
 enum status table_load_execute(const struct plan *plan, struct adapter_conn *conn,
                                struct buffer *sql, struct error *error);
 
-/* Copies the first column of "a, b", the columns of an index, to `name`. Returns the rest of the
- * list. */
-const char *table_load_take_column(const char *columns, char *name, size_t size);
-
 /* Sets *error to "out of memory"; returns STATUS_FATAL. */
 enum status table_load_no_memory(struct error *error);
 

@@ -51,6 +51,7 @@ RANDOM_TESTS = {
     "load/arrivals": "cli.stages",
     "load/calls": "unit.transactions unit.shapes unit.fleet cli.surface cli.check cli.workloads unit.search",
     "load/control": "cli.control cli.limits",
+    "load/create_table": "unit.datasets cli.tpcb cli.workload_values cli.dry_run cli.prepare cli.options cli.workloads",
     "load/datasets": "cli.tpcb cli.workload_values cli.dry_run cli.options cli.prepare cli.invariants cli.goldens "
                      "cli.workloads cli.help",
     "load/dry_run": "cli.dry_run cli.workload_metrics cli.help",
@@ -113,6 +114,7 @@ RANDOM_SERVER_TESTS = {
     "limits/evidence": "cli.postgresql_limits",
     "limits/limits": "cli.postgresql_limits",
     "load/calls": "cli.postgresql_restarts",
+    "load/create_table": "cli.postgresql_prepare cli.mariadb_prepare",
     "load/datasets": "cli.postgresql_prepare cli.mariadb_prepare",
     "load/dry_run": "cli.postgresql_dry_run cli.mariadb_dry_run",
     "load/fleet": "cli.ranks",

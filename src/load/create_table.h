@@ -1,0 +1,35 @@
+/*
+ * The text of the statements that create a script's table and its indexes, in the dialect of the
+ * database. The caller has checked that the database supports what the table declares.
+ */
+#ifndef LOAD_CREATE_TABLE_H
+#define LOAD_CREATE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "append/adapter.h"
+#include "base/text.h"
+#include "plan/plan.h"
+
+enum {
+    CREATE_TABLE_TYPE_BYTES = 160 /* longest text of connection_info.declare_column */
+};
+
+/* Appends CREATE TABLE for a dataset of the plan's script. connection->declare_column must support
+ * every column. */
+void create_table_write(struct buffer *sql, const struct plan *plan,
+                        const struct connection_info *connection,
+                        const struct script_dataset *dataset);
+
+/* Appends CREATE INDEX for the columns "a, b"; the index's name has the names of its columns.
+ * `may_exist`: the statement leaves an index of this name as it is. */
+void create_table_write_index(struct buffer *sql, const struct connection_info *connection,
+                              const struct script_dataset *dataset, const char *columns,
+                              bool may_exist);
+
+/* Copies the first column of "a, b", the columns of an index, to `name`. Returns the rest of the
+ * list. */
+const char *create_table_take_column(const char *columns, char *name, size_t size);
+
+#endif
