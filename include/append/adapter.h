@@ -359,6 +359,10 @@ struct connection_info {
      * storage engine, and whether it is in this database (1 or 0); static; NULL if there is no such
      * table, or if that is unknown */
     const char *lasting_tables;
+    /* first words of statements that a rollback undoes, besides queries, INSERT, UPDATE, DELETE and
+     * similar statements; lower case; static; NULL-terminated; NULL if unknown */
+    const char *const *undone;
+    bool has_schemas; /* a database is divided into schemas: target.schema names one */
 
     char address[64];          /* address of the peer; "": the same as `host` */
     bool has_created_database; /* open created the database, which was missing */
@@ -382,6 +386,10 @@ struct connection_info {
     bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
+    bool can_skip_index; /* the database knows CREATE INDEX IF NOT EXISTS; without it, an index that
+                            exists is refused with ERROR_EXISTS */
+    const char *analyze; /* template, see struct sql_templates, of the statement that updates the
+                            planner's statistics on table $0; static; NULL if not needed */
     const struct partition_statements
         *partitions; /* templates for partitions; static; NULL if the database does not divide
                         tables, or is not known to */

@@ -40,6 +40,7 @@ enum error_kind {
     ERROR_READ_ONLY,   /* the server takes no writes: a standby, or set read-only; this can pass */
     ERROR_DUPLICATE,   /* the server refused the rows: a unique key already exists */
     ERROR_DATA,        /* the server refused the rows for another reason */
+    ERROR_EXISTS,      /* an index with this name already exists */
     ERROR_UNSUPPORTED, /* the adapter or the server cannot do this */
     ERROR_CONNECTION,  /* an open connection was lost */
     ERROR_SERVER,      /* the server failed in another way; see sqlstate and text */

@@ -68,6 +68,8 @@ struct dialect {
     bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
+    bool can_skip_index;
+    const char *analyze;
     const struct partition_statements *partitions;
     const struct foreign_key_statements *foreign_keys;
     const struct storage_queries *storage;
@@ -77,6 +79,8 @@ struct dialect {
     const struct wait_queries *waits;
     const char *lift_row_limit;
     const char *lasting_tables;
+    bool has_schemas;
+    const char *const *undone;
 };
 
 extern const struct dialect dialect_postgresql;

@@ -49,6 +49,7 @@ static const struct number_meaning call_meanings[] = {
      * triggers, checks */
     {{STATUS_REJECTED, ERROR_DATA, NULL},
      {1048, 1264, 1265, 1364, 1366, 1406, 1451, 1452, 1470, 1526, 1644, 3819, 4025}},
+    {{STATUS_REJECTED, ERROR_EXISTS, NULL}, {1061}},
     {{STATUS_REJECTED, ERROR_BUSY, NULL}, {1099, 1205, 3572}}, /* waited for a lock */
     {{STATUS_REJECTED, ERROR_DEADLOCK, NULL}, {1213}},
     /* the row has changed since it was read; 8028 and 9007 are numbers of TiDB */
@@ -87,6 +88,7 @@ static const struct {
     {"08", {STATUS_LOST, ERROR_CONNECTION, NULL}},
     {"28", {STATUS_FATAL, ERROR_AUTH, NULL}},
     {"42S02", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}}, /* unknown table */
+    {"42S11", {STATUS_REJECTED, ERROR_EXISTS, NULL}}, /* the index exists */
     {"42S22", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}}, /* unknown column */
 };
 
@@ -867,6 +869,8 @@ const struct dialect dialect_mysql = {
     .describe = describe,
     .limits = ask_limits,
     .declare_column = declare_column,
+    .can_skip_index = true,
+    .analyze = "analyze table $0",
     .partitions = &partitions,
     .foreign_keys = &foreign_keys,
     .storage = &storage,

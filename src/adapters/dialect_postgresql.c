@@ -676,6 +676,11 @@ static const struct integrity_statements integrity = {
                  " and has_function_privilege(oid, 'execute')",
     .check = "select bt_index_check(indexrelid, true) from pg_index where indrelid = $5::regclass"};
 
+static const char *const undone[] = {"alter",   "analyze", "call",     "comment", "create",
+                                     "declare", "do",      "drop",     "fetch",   "grant",
+                                     "lock",    "release", "reset",    "revoke",  "savepoint",
+                                     "set",     "close",   "truncate", NULL};
+
 const struct dialect dialect_postgresql = {
     .name = "postgresql",
     .settings = &settings,
@@ -688,6 +693,10 @@ const struct dialect dialect_postgresql = {
     .limits = ask_limits,
     .declare_column = declare_column,
     .create_tail = "",
+    .can_skip_index = true,
+    .analyze = "vacuum analyze $0",
+    .has_schemas = true,
+    .undone = undone,
     .number_from = number_from,
     .partitions = &partitions,
     .foreign_keys = &foreign_keys,

@@ -304,6 +304,8 @@ void dialect_inspect(const struct dialect *dialect, struct connection_info *info
     info->declare_column = dialect->declare_column;
     info->create_tail = dialect->create_tail;
     info->number_from = dialect->number_from;
+    info->can_skip_index = dialect->can_skip_index;
+    info->analyze = dialect->analyze;
     info->partitions = dialect->partitions;
     info->foreign_keys = dialect->foreign_keys;
     info->storage = dialect->storage;
@@ -313,6 +315,8 @@ void dialect_inspect(const struct dialect *dialect, struct connection_info *info
     info->waits = dialect->waits;
     info->lift_row_limit = dialect->lift_row_limit;
     info->lasting_tables = dialect->lasting_tables;
+    info->has_schemas = dialect->has_schemas;
+    info->undone = dialect->undone;
 }
 
 enum status dialect_describe(const struct adapter *adapter, struct adapter_conn *conn,
@@ -445,5 +449,8 @@ const struct dialect dialect_sqlite = {
     .write_text = write_text,
     .describe = describe,
     .declare_column = declare_column,
+    .can_skip_index = true,
+    .analyze = "analyze $0",
+    .undone = (const char *const[]){"alter", "create", "drop", "release", "savepoint", NULL},
     .foreign_keys = &foreign_keys,
 };

@@ -1386,6 +1386,7 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
                  conn->why_no_bulk, conn->sends_text ? ", statements as text" : "");
     }
     dialect_inspect(&dialect_mysql, info);
+    info->can_skip_index = has_addresses; /* unlike MySQL */
     info->has_created_database = conn->has_created_database;
     if (conn->facts != NULL) {
         info->facts = *conn->facts;

@@ -18,6 +18,7 @@ static const char *const kind_names[] = {
     [ERROR_READ_ONLY] = "read_only",
     [ERROR_DUPLICATE] = "duplicate",
     [ERROR_DATA] = "data",
+    [ERROR_EXISTS] = "exists",
     [ERROR_UNSUPPORTED] = "unsupported",
     [ERROR_CONNECTION] = "connection",
     [ERROR_SERVER] = "server",

@@ -214,14 +214,13 @@ static void write_index_columns(struct buffer *sql, const struct script_dataset 
 }
 
 void create_table_write_index(struct buffer *sql, const struct connection_info *connection,
-                              const struct script_dataset *dataset, const char *columns,
-                              bool may_exist)
+                              const struct script_dataset *dataset, const char *columns)
 {
     const char quote = connection->identifier_quote;
     struct buffer name = {0};
     buffer_add_text(&name, dataset->name);
     write_index_columns(&name, dataset, columns, quote, true);
-    buffer_add_format(sql, "create index %s", may_exist ? "if not exists " : "");
+    buffer_add_format(sql, "create index %s", connection->can_skip_index ? "if not exists " : "");
     buffer_add_identifier(sql, buffer_text(&name), quote);
     buffer_add_text(sql, " on ");
     buffer_add_identifier(sql, dataset->name, quote);

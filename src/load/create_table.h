@@ -5,7 +5,6 @@
 #ifndef LOAD_CREATE_TABLE_H
 #define LOAD_CREATE_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "append/adapter.h"
@@ -22,11 +21,9 @@ void create_table_write(struct buffer *sql, const struct plan *plan,
                         const struct connection_info *connection,
                         const struct script_dataset *dataset);
 
-/* Appends CREATE INDEX for the columns "a, b"; the index's name has the names of its columns.
- * `may_exist`: the statement leaves an index of this name as it is. */
+/* Appends CREATE INDEX for the columns "a, b"; the index's name has the names of its columns. */
 void create_table_write_index(struct buffer *sql, const struct connection_info *connection,
-                              const struct script_dataset *dataset, const char *columns,
-                              bool may_exist);
+                              const struct script_dataset *dataset, const char *columns);
 
 /* Copies the first column of "a, b", the columns of an index, to `name`. Returns the rest of the
  * list. */

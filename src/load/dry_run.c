@@ -179,15 +179,10 @@ static bool has_several(const char *sql, unsigned lexis)
 }
 
 /* Returns why a rollback might not undo the statement, or NULL. Only statements that a
- * rollback is known to undo are run: queries, INSERT, UPDATE, DELETE and similar statements, and on
- * two databases some other statements. */
+ * rollback is known to undo are run: queries, INSERT, UPDATE, DELETE and similar statements, and
+ * the statements that the database's dialect lists. */
 static const char *why_lasting(const struct dry_run *run, const char *sql)
 {
-    static const char *const postgresql[] = {
-        "alter",     "analyze", "call",  "comment",  "create",  "declare", "do",
-        "drop",      "fetch",   "grant", "lock",     "release", "reset",   "revoke",
-        "savepoint", "set",     "close", "truncate", NULL};
-    static const char *const sqlite[] = {"alter", "create", "drop", "release", "savepoint", NULL};
     const char *dialect = run->connection.dialect;
     const char *at = sql + strspn(sql, " \t\r\n(");
     if (script_controls_transaction(sql, sql_lexis_of(dialect))) {
@@ -197,8 +192,7 @@ static const char *why_lasting(const struct dry_run *run, const char *sql)
         return "it is more than one statement, and the database might commit between them";
     }
     if (script_kind(sql) != SCRIPT_OTHER ||
-        (strcmp(dialect, "postgresql") == 0 && begins_with(at, postgresql)) ||
-        (strcmp(dialect, "sqlite") == 0 && begins_with(at, sqlite))) {
+        (run->connection.undone != NULL && begins_with(at, run->connection.undone))) {
         return NULL;
     }
     return "the database might commit it, or might not undo it";

@@ -246,27 +246,12 @@ static enum status load_chunk(struct loader *loader, const struct table_load *wo
     }
 }
 
-static bool is_dialect_of(const char *dialect, const char *list)
-{
-    const size_t length = strlen(dialect);
-    for (const char *at = strstr(list, dialect); at != NULL; at = strstr(at + 1, dialect)) {
-        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Creates the indexes. An index that already exists was created by an interrupted load. */
 static enum status make_indexes(struct loader *loader, const struct table_load *work,
                                 struct error *error)
 {
-    enum {
-        MYSQL_IS_THERE = 1061
-    };
     struct loading *loading = loader->loading;
     const struct connection_info *connection = &loading->setup->connection;
-    const bool can_ask = is_dialect_of(connection->dialect, "postgresql sqlite mariadb");
     enum status status = STATUS_OK;
     const char *lines = work->indexes;
     struct text_value line;
@@ -274,10 +259,9 @@ static enum status make_indexes(struct loader *loader, const struct table_load *
         struct buffer sql = {0}, columns = {0};
         buffer_add(&columns, line.bytes, line.length);
         buffer_add(&columns, "", 1);
-        create_table_write_index(&sql, connection, work->dataset, buffer_text(&columns), can_ask);
+        create_table_write_index(&sql, connection, work->dataset, buffer_text(&columns));
         status = table_load_execute(loading->plan, loader->conn, &sql, error);
-        if (status == STATUS_REJECTED &&
-            (error->native_code == MYSQL_IS_THERE || strcmp(error->sqlstate, "42S11") == 0)) {
+        if (status == STATUS_REJECTED && error->kind == ERROR_EXISTS) {
             error_clear(error);
             status = STATUS_OK;
         }
@@ -299,21 +283,11 @@ static enum status analyze(struct loader *loader, const struct table_load *work,
                            struct error *error)
 {
     const struct connection_info *connection = &loader->loading->setup->connection;
-    const char *dialect = connection->dialect;
-    const char *words = NULL;
-    if (is_dialect_of(dialect, "postgresql")) {
-        words = "vacuum analyze ";
-    } else if (is_dialect_of(dialect, "mariadb mysql")) {
-        words = "analyze table ";
-    } else if (is_dialect_of(dialect, "sqlite")) {
-        words = "analyze ";
-    }
-    if (words == NULL || work->dataset->rows == 0) {
+    if (connection->analyze == NULL || work->dataset->rows == 0) {
         return STATUS_OK;
     }
     struct buffer sql = {0};
-    buffer_add_text(&sql, words);
-    buffer_add_identifier(&sql, work->dataset->name, connection->identifier_quote);
+    ask_write(&sql, connection->analyze, connection, work->dataset->name, NULL, 0);
     const struct statement statement = {.sql = buffer_text(&sql)};
     const enum status status =
         buffer_failed(&sql)

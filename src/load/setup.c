@@ -171,7 +171,7 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
          * database and a table */
         const int length = (int)(point - plan->table_name);
         error_clear(error);
-        const char *part = strcmp(connection->dialect, "postgresql") == 0 ? "schema" : "database";
+        const char *part = connection->has_schemas ? "schema" : "database";
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
                   "table \"%.70s\" does not exist: if %.*s is a %s, use --%s %.*s --table %.40s",
                   plan->table_name, length, plan->table_name, part, part, length, plan->table_name,

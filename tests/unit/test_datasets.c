@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "adapters/dialect.h"
 #include "base/text.h"
 #include "load/loader.h"
 #include "load/table_load.h"
@@ -30,9 +31,10 @@ struct there {
 /* The server. */
 static struct {
     struct there tables[TABLES_MAX];
-    const char *engine;  /* the engine of new tables */
-    const char *refused; /* part of the statement that fails, or NULL */
-    int64_t parts, keys; /* of every table */
+    const char *engine;   /* the engine of new tables */
+    const char *refused;  /* part of the statement that fails, or NULL */
+    enum error_kind kind; /* of the refusal; ERROR_NONE: ERROR_SERVER */
+    int64_t parts, keys;  /* of every table */
     int64_t chunks[3][2];
     const char *other; /* depends on every table; NULL: no object does */
     unsigned answers;
@@ -59,7 +61,8 @@ static struct there *find(const char *name)
 
 static enum status refuse(const char *sql, struct error *error)
 {
-    error_set(error, ERROR_SERVER, 1, "42601", "refused: %s", sql);
+    error_set(error, server.kind == ERROR_NONE ? ERROR_SERVER : server.kind, 1, "42601",
+              "refused: %s", sql);
     return STATUS_REJECTED;
 }
 
@@ -785,7 +788,9 @@ static void load_tables(struct buffer *text, int64_t rows_of_others)
 TEST(loads)
 {
     static const struct {
-        const char *name, *script, *dialect, *refused;
+        const char *name, *script, *refused;
+        const struct dialect *dialect; /* of the statements besides CREATE TABLE */
+        enum error_kind kind;          /* of the refusal */
         unsigned busy;
         uint64_t short_by;
         int64_t there; /* rows of an interrupted load of t, with `chunks` */
@@ -804,39 +809,32 @@ TEST(loads)
          .expected = "0: 0 of 0 rows, 0 loaded; made 0 rows, 0 indexes"},
         {.name = "statistics in postgresql",
          .script = KEYED("5", ""),
-         .dialect = "postgresql",
+         .dialect = &dialect_postgresql,
          .expected = "append t id v from 1: 5 rows\n"
                      "vacuum analyze \"t\"\n"
                      "mark \"t\" 'made by append: loaded\n"
                      "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
         {.name = "statistics in mariadb",
          .script = KEYED("5", ""),
-         .dialect = "mariadb",
-         .expected = "append t id v from 1: 5 rows\n"
-                     "analyze table \"t\"\n"
-                     "mark \"t\" 'made by append: loaded\n"
-                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
-        {.name = "statistics in mysql",
-         .script = KEYED("5", ""),
-         .dialect = "mysql",
+         .dialect = &dialect_mysql,
          .expected = "append t id v from 1: 5 rows\n"
                      "analyze table \"t\"\n"
                      "mark \"t\" 'made by append: loaded\n"
                      "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
         {.name = "statistics in sqlite",
          .script = KEYED("5", ""),
-         .dialect = "sqlite",
+         .dialect = &dialect_sqlite,
          .expected = "append t id v from 1: 5 rows\n"
                      "analyze \"t\"\n"
                      "mark \"t\" 'made by append: loaded\n"
                      "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
         {.name = "no statistics of a table without rows",
          .script = KEYED("0", ""),
-         .dialect = "sqlite",
+         .dialect = &dialect_sqlite,
          .expected = "0: 0 of 0 rows, 0 loaded; made 0 rows, 0 indexes"},
         {.name = "statistics that are refused",
          .script = KEYED("5", ""),
-         .dialect = "sqlite",
+         .dialect = &dialect_sqlite,
          .refused = "analyze",
          .expected = "append t id v from 1: 5 rows\n"
                      "mark \"t\" 'made by append: loaded\n"
@@ -850,7 +848,7 @@ TEST(loads)
                      "0: 5 of 5 rows, 5 loaded; made 5 rows, 2 indexes"},
         {.name = "indexes in sqlite",
          .script = KEYED("5", "index = {'v'}"),
-         .dialect = "sqlite",
+         .dialect = &dialect_sqlite,
          .expected = "create index if not exists \"t_v\" on \"t\" (\"v\")\n"
                      "append t id v from 1: 5 rows\n"
                      "analyze \"t\"\n"
@@ -863,6 +861,14 @@ TEST(loads)
                      "1: 0 of 5 rows, 0 loaded; made 0 rows, 0 indexes; table 't': index on v: "
                      "refused: create index \"t_v\" on \"t\" (\"v\") (0 of 5 rows are loaded; "
                      "'append prepare' loads the rest)"},
+        {.name = "an index that exists",
+         .script = KEYED("5", "index = {'v'}"),
+         .refused = "create index",
+         .kind = ERROR_EXISTS,
+         .expected = "create index \"t_v\" on \"t\" (\"v\")\n"
+                     "append t id v from 1: 5 rows\n"
+                     "mark \"t\" 'made by append: loaded\n"
+                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 1 indexes"},
         {.name = "two tables",
          .script = TWO_TABLES,
          .expected = "append a id from 1: 2 rows\n"
@@ -984,14 +990,15 @@ TEST(loads)
         setup.connection.table_mark = &words;
         setup.connection.number_from = cases[i].has_numbers ? number_from : NULL;
         if (cases[i].dialect != NULL) {
-            snprintf(setup.connection.dialect, sizeof setup.connection.dialect, "%s",
-                     cases[i].dialect);
+            setup.connection.can_skip_index = cases[i].dialect->can_skip_index;
+            setup.connection.analyze = cases[i].dialect->analyze;
         }
         plan.command = cases[i].is_prepare ? COMMAND_PREPARE : COMMAND_RUN;
         if (cases[i].there > 0) {
             plan.command = COMMAND_PREPARE;
         }
         server.refused = cases[i].refused;
+        server.kind = cases[i].kind;
         server.busy = cases[i].busy;
         server.short_by = cases[i].short_by;
         load_tables(&text, cases[i].rows_of_others);

@@ -26,8 +26,8 @@ struct setup_case {
     /* the server: the columns of its table (NULL: it has none), "id:k, v:t": see add_column */
     const char *columns, *table_engine;
     const char *odd; /* connection_info.not_in_names */
-    const char *dialect, *note;
-    bool knows_waits, is_pooled, lacks_limits, has_no_columns;
+    const char *note;
+    bool knows_waits, is_pooled, lacks_limits, has_no_columns, has_schemas;
     struct given given[8];
     const char *expected;
 };
@@ -191,13 +191,13 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
     info->table_mark = &marks;
     info->lift_row_limit = lift_row_limit;
     info->not_in_names = conn->now->odd;
+    info->has_schemas = conn->now->has_schemas;
     info->waits = conn->now->knows_waits ? &waits : NULL;
     info->facts.is_pooled = conn->now->is_pooled;
     info->is_embedded = is_embedded;
     snprintf(info->address, sizeof info->address, "%s", peer_address);
     info->facts.has_no_columns = conn->now->has_no_columns;
-    snprintf(info->dialect, sizeof info->dialect, "%s",
-             conn->now->dialect == NULL ? "given" : conn->now->dialect);
+    snprintf(info->dialect, sizeof info->dialect, "given");
 }
 
 static void write_setup(struct buffer *text, const struct setup *setup)
@@ -331,9 +331,9 @@ static const struct setup_case cases[] = {
      .table = "s.t",
      .expected = "describe s.t; | 4 table \"s.t\" does not exist: if s is a database, use "
                  "--database s --table t"},
-    {.name = "a name with a point in postgresql",
+    {.name = "a name with a point where there are schemas",
      .table = "s.t",
-     .dialect = "postgresql",
+     .has_schemas = true,
      .expected = "describe s.t; | 4 table \"s.t\" does not exist: if s is a schema, use --schema s "
                  "--table t"},
     {.name = "a schema file",
