@@ -161,6 +161,15 @@ enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
     return status;
 }
 
+struct statement ask_write_count(struct buffer *sql, const struct connection_info *connection,
+                                 const char *table_name)
+{
+    ask_write(sql, ask_templates(connection)->count, connection, table_name, NULL, 0);
+    /* through a pooler the statement may reach a server session that has not prepared it */
+    return (struct statement){
+        .sql = sql->bytes, .name = "read", .is_prepared = !connection->facts.is_pooled};
+}
+
 enum status ask_count_table(const struct adapter *adapter, struct adapter_conn *conn,
                             const struct connection_info *connection, const char *table_name,
                             uint64_t *rows, struct error *error)

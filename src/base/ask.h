@@ -52,6 +52,11 @@ void ask_write_insert(struct buffer *sql, const struct table *table, char quote,
 enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
                       const struct statement *count, uint64_t *rows, struct error *error);
 
+/* Writes to *sql, which is empty and keeps the text, the statement that counts the rows of a table,
+ * and returns the statement. It is prepared unless the connection goes through a pooler. */
+struct statement ask_write_count(struct buffer *sql, const struct connection_info *connection,
+                                 const char *table_name);
+
 /* Counts the rows of a table, without waiting for acknowledged rows to become visible. */
 enum status ask_count_table(const struct adapter *adapter, struct adapter_conn *conn,
                             const struct connection_info *connection, const char *table_name,

@@ -167,13 +167,9 @@ static enum status fill_setup_table(const struct datasets_place *place, size_t n
     const struct script *script = place->plan->script;
     struct buffer sql = {0};
     const enum status status = init_written_table(script, number, described, &out->table, error);
-    const struct connection_info *connection = &place->setup->connection;
-    ask_write(&sql, ask_templates(connection)->count, connection, script->datasets[number].name,
-              NULL, 0);
     free(out->count_sql);
+    out->count = ask_write_count(&sql, &place->setup->connection, script->datasets[number].name);
     out->count_sql = sql.bytes;
-    out->count = (struct statement){
-        .sql = out->count_sql, .name = "read", .is_prepared = !connection->facts.is_pooled};
     return buffer_failed(&sql) ? table_load_no_memory(error) : status;
 }
 

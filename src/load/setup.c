@@ -341,12 +341,8 @@ static enum status prepare_table(struct task *task, struct setup *setup, struct 
         status = keep_writable(plan, table, error);
     }
     if (status == STATUS_OK) {
-        ask_write(&sql, ask_templates(&setup->connection)->count, &setup->connection, table->name,
-                  NULL, 0);
+        setup->own->count = ask_write_count(&sql, &setup->connection, table->name);
         setup->own->count_sql = sql.bytes;
-        /* through a pooler the statement may reach a server session that has not prepared it */
-        setup->own->count = (struct statement){
-            .sql = sql.bytes, .name = "read", .is_prepared = !setup->connection.facts.is_pooled};
     }
     if (buffer_failed(&sql)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for a statement");
