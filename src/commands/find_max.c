@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "commands/job.h"
+#include "load/setup_describe.h"
 #include "plan/command_line.h"
 #include "report/files.h"
 

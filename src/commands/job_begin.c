@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "load/server.h"
+#include "load/setup_describe.h"
 #include "load/verify.h"
 #include "measure/procfs.h"
 #include "measure/server_find.h"

@@ -8,6 +8,7 @@
 #include "commands/command.h"
 #include "commands/job.h"
 #include "load/dry_run.h"
+#include "load/setup_describe.h"
 #include "plan/command_line.h"
 #include "plan/facts.h"
 

@@ -137,15 +137,6 @@ bool setup_had_rows(const struct setup *setup);
 void setup_pack(const struct setup *setup, const struct plan *plan, struct buffer *text);
 void setup_unpack(struct setup *setup, struct facts *facts, const char *text);
 
-/* Writes the result of `append prepare` in one line. */
-void setup_describe_made(const struct setup *setup, const struct plan *plan, char *line,
-                         size_t size);
-
-/* Writes the commands that remove the rows, the table and the database that the run leaves on the
- * server. "" when nothing stays. */
-void setup_describe_removal(const struct setup *setup, const struct plan *plan, char *text,
-                            size_t size);
-
 /* Drops the tables that the plan's script declares. *line lists them; on failure *error is the
  * line to print. A missing database file is not created. */
 enum exit_code setup_cleanup(const struct plan *plan, char *line, size_t size, struct error *error);

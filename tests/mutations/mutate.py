@@ -70,6 +70,7 @@ RANDOM_TESTS = {
                     "cli.http_hosts cli.surface cli.goldens cli.expect cli.control cli.workload_stuck",
     "load/setup": "cli.workload_values cli.check cli.tpcb cli.options cli.http_hosts cli.goldens cli.prepare "
                   "cli.sqlite cli.hosts cli.sqlite_waits cli.sqlite_verify_rows",
+    "load/setup_describe": "unit.setup cli.goldens cli.prepare cli.options cli.sqlite cli.check",
     "load/storage": "unit.setup cli.check cli.http_hosts cli.hosts cli.goldens",
     "load/table_mark": "unit.datasets unit.setup cli.dry_run cli.check cli.tpcb cli.hosts cli.workloads cli.prepare",
     "load/table_load": "unit.datasets cli.workload_values cli.tpcb cli.options cli.dry_run cli.prepare cli.goldens",

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "load/server.h"
 #include "load/setup.h"
+#include "load/setup_describe.h"
 #include "load/verify.h"
 #include "plan/facts.h"
 #include "unit/given.h"
