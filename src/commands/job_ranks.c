@@ -190,13 +190,13 @@ static enum exit_code follow(struct job *job, enum command command)
                                  ranks_number(job->ranks), error.text)
                    : leave(job);
     }
-    bool is_merged = false;
     const int rows = job->tracer == NULL ? -1 : run_files_read_io(job->files);
     ranks_offer_lines(job->ranks, rows);
-    if (pack(job, &bytes)) {
-        ranks_give_result(job->ranks, &bytes);
-        is_merged = ranks_await_merge(job->ranks, MERGE_NS);
+    if (!pack(job, &bytes)) {
+        buffer_fini(&bytes); /* rank 0 refuses the empty result instead of waiting for a result */
     }
+    ranks_give_result(job->ranks, &bytes);
+    bool is_merged = ranks_await_merge(job->ranks, MERGE_NS);
     if (!is_merged) { /* rank 0 needs longer, or is lost */
         judge_rank(job, job->result);
         if (job->search != NULL) {
@@ -215,7 +215,6 @@ static enum exit_code follow(struct job *job, enum command command)
         job->has_begun = false; /* rank 0 has the result: remove this rank's files */
         return EXIT_CODE_OK;
     }
-    buffer_fini(&bytes);
     return command_say(
         EXIT_CODE_SHORT,
         "rank %u on %.60s: rank 0 did not accept the result of this rank, whose files stay "

@@ -919,6 +919,12 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
     struct reader reader = open_sealed(bytes, size);
     struct head head;
     get_bytes(&reader, &head, sizeof head);
+    if (size == 0) {
+        error_set(error, ERROR_SYSTEM, 0, NULL,
+                  "rank %u could not send its result: memory ran out, or the result is too large",
+                  rank);
+        return STATUS_REJECTED;
+    }
     if (reader.has_failed || rank >= result->rank_count ||
         head.operations != result->totals.operations || head.hosts != result->totals.hosts ||
         head.datasets != result->dataset_count || head.metrics != result->metric_count) {

@@ -83,9 +83,9 @@ struct merge *merge_create(struct result *result, const struct operation_list *o
 void merge_destroy(struct merge *merge); /* `merge` may be NULL */
 
 /* Adds the packed result of a rank; result->ranks[rank] must have its machine. Returns
- * REJECTED and adds nothing if the bytes are damaged or incomplete. Returns FATAL if a part was
- * added, but then memory ran out, or the bytes were found to belong to another run. *error has the
- * reason. */
+ * REJECTED and adds nothing if the bytes are damaged, incomplete or empty. Returns FATAL if a part
+ * was added, but then memory ran out, or the bytes were found to belong to another run. *error has
+ * the reason. */
 enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, size_t size,
                       struct error *error);
 

@@ -43,18 +43,25 @@ void ranks_lose(struct ranks *ranks, unsigned rank)
     ranks_enter(ranks, rank, PEER_LOST);
 }
 
+bool ranks_hand_over(struct ranks *ranks, unsigned to, enum kind kind, char *bytes, size_t size)
+{
+    if (ranks->peers[to].stage == PEER_LOST) {
+        free(bytes);
+        return false;
+    }
+    memset(bytes, 0, HEAD_BYTES);
+    memcpy(bytes, &kind, sizeof kind);
+    const bool is_bulk = kind == KIND_RESULT || kind == KIND_LEVEL || kind == KIND_LINES;
+    return ranks->module->send(to, bytes, HEAD_BYTES + size, is_bulk);
+}
+
 void ranks_post(struct ranks *ranks, unsigned to, enum kind kind, const void *payload, size_t size)
 {
     char *bytes = ranks->peers[to].stage == PEER_LOST ? NULL : malloc(HEAD_BYTES + size);
-    bool is_sent = false;
     if (bytes != NULL) {
-        memset(bytes, 0, HEAD_BYTES);
-        memcpy(bytes, &kind, sizeof kind);
         memcpy(bytes + HEAD_BYTES, payload, size);
-        const bool is_bulk = kind == KIND_RESULT || kind == KIND_LEVEL || kind == KIND_LINES;
-        is_sent = ranks->module->send(to, bytes, HEAD_BYTES + size, is_bulk);
     }
-    if (!is_sent) {
+    if (bytes == NULL || !ranks_hand_over(ranks, to, kind, bytes, size)) {
         ranks_lose(ranks, to);
     }
 }
@@ -142,18 +149,22 @@ static void note_state(struct ranks *ranks, const struct message *message)
 /* Sends the next whole lines of the file to rank 0. No line is longer than LINES_BYTES. */
 static void give_lines(struct ranks *ranks)
 {
-    char *lines = malloc(LINES_BYTES);
-    ssize_t size = lines == NULL ? -1 : pread(ranks->lines, lines, LINES_BYTES, ranks->lines_given);
+    char *bytes = malloc(HEAD_BYTES + LINES_BYTES);
+    ssize_t size = bytes == NULL
+                       ? -1
+                       : pread(ranks->lines, bytes + HEAD_BYTES, LINES_BYTES, ranks->lines_given);
     if (size < 0) {
+        free(bytes);
         ranks_post(ranks, 0, KIND_CUT, "", 0);
-    } else {
-        while (size > 0 && lines[size - 1] != '\n') {
-            size--;
-        }
-        ranks->lines_given += size;
-        ranks_post(ranks, 0, KIND_LINES, lines, (size_t)size);
+        return;
     }
-    free(lines);
+    while (size > 0 && bytes[HEAD_BYTES + size - 1] != '\n') {
+        size--;
+    }
+    ranks->lines_given += size;
+    if (!ranks_hand_over(ranks, 0, KIND_LINES, bytes, (size_t)size)) {
+        ranks_post(ranks, 0, KIND_CUT, "", 0);
+    }
 }
 
 /* Handles a message for which no function waits. Returns false if a function waits for the

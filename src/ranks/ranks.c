@@ -679,10 +679,22 @@ uint64_t ranks_read_others(struct ranks *ranks, enum recorder_counter counter)
 
 /* The end. */
 
+/* Sends the content of *blob, in the memory of *blob because it may be large, to rank 0. If that is
+ * impossible, sends an empty message, so that rank 0 does not wait for the content. */
 static void give(struct ranks *ranks, enum kind kind, struct buffer *blob)
 {
-    ranks_post(ranks, 0, kind, buffer_text(blob), blob->length);
+    const size_t size = blob->length;
+    char *bytes = size == 0 || buffer_failed(blob) ? NULL : realloc(blob->bytes, HEAD_BYTES + size);
+    bool is_given = false;
+    if (bytes != NULL) {
+        *blob = (struct buffer){.bytes = NULL};
+        memmove(bytes + HEAD_BYTES, bytes, size);
+        is_given = ranks_hand_over(ranks, 0, kind, bytes, size);
+    }
     buffer_fini(blob);
+    if (!is_given) {
+        ranks_post(ranks, 0, kind, "", 0);
+    }
 }
 
 void ranks_give_level(struct ranks *ranks, struct buffer *blob)

@@ -206,7 +206,8 @@ void ranks_exchange(struct ranks *ranks, const struct ranks_state *own, unsigned
 void ranks_begin_level(struct ranks *ranks, unsigned sessions, struct ranks_orders *orders);
 void ranks_note_level(struct ranks *ranks, enum level_outcome outcome);
 
-/* ranks_give_level, on a rank other than 0, sends the packed level to rank 0 and empties *blob.
+/* ranks_give_level, on a rank other than 0, sends the packed level to rank 0 and empties *blob. If
+ * *blob is empty or cannot be sent, rank 0 gets an empty level.
  * ranks_take_level returns a received level at rank 0, which the caller frees, or NULL if no level
  * was received. *are_all becomes true if all ranks that are not lost have sent this level. */
 void ranks_give_level(struct ranks *ranks, struct buffer *blob);
@@ -222,6 +223,7 @@ void ranks_add_others(struct ranks *ranks, uint64_t total[RECORDER_COUNTERS],
 uint64_t ranks_read_others(struct ranks *ranks, enum recorder_counter counter);
 
 /* ranks_give_result, on a rank other than 0, sends the packed result to rank 0 and empties *blob.
+ * If *blob is empty or cannot be sent, rank 0 gets an empty result, which it refuses.
  * ranks_await_merge then waits until rank 0 ends the ranks, but at most limit_ns (0: without
  * limit). It returns whether the result is part of the merged result. */
 void ranks_give_result(struct ranks *ranks, struct buffer *blob);

@@ -124,6 +124,11 @@ struct wait {
 void ranks_post(struct ranks *ranks, unsigned to, enum kind kind, const void *payload, size_t size);
 void ranks_post_all(struct ranks *ranks, enum kind kind, const void *payload, size_t size);
 
+/* Sends a message in the memory that has its payload: `bytes`, from malloc, is HEAD_BYTES of room
+ * for the head, then `size` bytes of payload. Takes over `bytes`, even when it fails. Returns false
+ * if the message cannot be sent; the rank is not lost for that. */
+bool ranks_hand_over(struct ranks *ranks, unsigned to, enum kind kind, char *bytes, size_t size);
+
 /* Receives all messages that have arrived, handles the messages for which no function waits, and
  * queues the others. */
 void ranks_poll(struct ranks *ranks);

@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -149,7 +150,9 @@ static bool write_all(const void *bytes, size_t size)
 static bool program_send(unsigned to, void *bytes, size_t size, bool is_bulk)
 {
     const struct head head = {.size = size, .rank = to, .is_bulk = is_bulk};
-    const bool is_sent = write_all(&head, sizeof head) && write_all(bytes, size);
+    /* the parent could not send a longer message through MPI, and would report the rank as lost */
+    const bool is_sent = size <= INT_MAX - sizeof(uint32_t) && write_all(&head, sizeof head) &&
+                         write_all(bytes, size);
     free(bytes);
     return is_sent;
 }

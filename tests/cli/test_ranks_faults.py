@@ -47,16 +47,19 @@ class Faults(Ranks):
             self.assertEqual(run.sessions["finished"], 1500)
             self.append("report", f"{out}.rank1")
 
-    def test_a_damaged_result(self):
+    def test_a_result_that_cannot_be_used(self):
         """The rank counts as lost, and ends with the others."""
-        out = self.out()
-        err = self.ended(self.start_faulty(4, "2000", "20000", "null:", "--out", out, rank=1,
-                                           bytes=20_000, signal=0, damage=1))
-        run = self.check_lost(out, err, "VALID")
-        self.assertIn("the result of rank 1 is damaged or incomplete", err)
-        self.assertEqual(run.rows["acknowledged"], 20_000)
-        self.assertEqual(run.sessions["finished"], 1500)
-        self.append("report", f"{out}.rank1")
+        for fault, reason in (("damage", "the result of rank 1 is damaged or incomplete"),
+                              ("refuse", "rank 1 could not send its result")):
+            with self.subTest(fault):
+                out = self.out()
+                err = self.ended(self.start_faulty(4, "2000", "20000", "null:", "--out", out,
+                                                   rank=1, bytes=20_000, signal=0, **{fault: 1}))
+                run = self.check_lost(out, err, "VALID")
+                self.assertIn(reason, err)
+                self.assertEqual(run.rows["acknowledged"], 20_000)
+                self.assertEqual(run.sessions["finished"], 1500)
+                self.append("report", f"{out}.rank1")
 
     def test_after_a_signal(self):
         """The rank is lost after a signal from the user. append distinguishes this signal from the signals that

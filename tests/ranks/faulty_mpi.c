@@ -3,8 +3,9 @@
  * fault occurs right after the rank has sent its message number FAULT_SEND (from 1), or a large
  * message, which has at least FAULT_BYTES bytes. Then the rank gets the signal FAULT_SIGNAL, and,
  * if this library is also preloaded, its clock moves ahead by FAULT_CLOCK_NS. With FAULT_DAMAGE a
- * bit in the middle of the large message is changed. Ranks with a higher number send their large
- * messages half a second later.
+ * bit in the middle of the large message is changed. With FAULT_REFUSE the large message is not
+ * sent, as if it were too long for MPI. Ranks with a higher number send their large messages half a
+ * second later.
  */
 #include <errno.h>
 #include <signal.h>
@@ -74,6 +75,10 @@ static bool send(unsigned to, void *bytes, size_t size, bool is_bulk)
     }
     if (is_large && number == rank && setting("FAULT_DAMAGE") > 0) {
         ((unsigned char *)bytes)[size / 2] ^= 1;
+    }
+    if (is_large && number == rank && setting("FAULT_REFUSE") > 0) {
+        free(bytes);
+        return false;
     }
     const bool is_sent = mpi_module.send(to, bytes, size, is_bulk);
     if (number == rank && (++sent == setting("FAULT_SEND") || is_large)) {

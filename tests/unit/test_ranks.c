@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "ranks/ranks_internal.h"
 
@@ -19,12 +20,27 @@ struct arrival {
 };
 static const struct arrival *next, *end;
 
+/* The message that was sent last, and the longest message that can be sent. */
+static struct {
+    enum kind kind;
+    size_t size;
+    char payload[8];
+} last_sent;
+static size_t most_bytes = SIZE_MAX;
+
 static bool send(unsigned to, void *bytes, size_t size, bool is_bulk)
 {
-    (void)size;
+    const bool is_sent = to < COUNT && size <= most_bytes;
     (void)is_bulk;
+    if (is_sent) {
+        memset(&last_sent, 0, sizeof last_sent);
+        memcpy(&last_sent.kind, bytes, sizeof last_sent.kind);
+        last_sent.size = size - HEAD_BYTES;
+        memcpy(last_sent.payload, (char *)bytes + HEAD_BYTES,
+               MIN(last_sent.size, sizeof last_sent.payload));
+    }
     free(bytes);
-    return to < COUNT;
+    return is_sent;
 }
 
 static void *take(unsigned *from, size_t *size)
@@ -138,6 +154,39 @@ TEST(test_levels)
     ranks_lose(&ranks, 3);
     assert_null(ranks_take_level(&ranks, &from, &size, &are_all));
     assert_true(are_all);
+}
+
+/* A result or level that a rank could not pack, or that cannot be sent, arrives empty: rank 0 does
+ * not wait for it, and the rank does not count rank 0 as lost. */
+TEST(test_nothing_to_give)
+{
+    static const struct {
+        const char *text;
+        size_t most_bytes, size;
+        bool has_failed;
+    } cases[] = {
+        {"result", SIZE_MAX, 6, false},
+        {"result", HEAD_BYTES + 5, 0, false},
+        {"result", SIZE_MAX, 0, true},
+        {"", SIZE_MAX, 0, false},
+    };
+    EACH_CASE (i, cases, "case %zu", i) {
+        for (int is_level = 0; is_level < 2; is_level++) {
+            struct buffer blob = {0};
+            begin(1, NULL, 0);
+            buffer_add_text(&blob, cases[i].text);
+            blob.has_failed = cases[i].has_failed;
+            most_bytes = cases[i].most_bytes;
+            (is_level ? ranks_give_level : ranks_give_result)(&ranks, &blob);
+            most_bytes = SIZE_MAX;
+            assert_null(blob.bytes);
+            assert_int_equal(last_sent.kind, is_level ? KIND_LEVEL : KIND_RESULT);
+            assert_int_equal(last_sent.size, cases[i].size);
+            assert_memory_equal(last_sent.payload, cases[i].text, cases[i].size);
+            assert_false(ranks_have_ended(&ranks));
+            assert_false(ranks.is_broken);
+        }
+    }
 }
 
 /* What a rank concludes from the message with which rank 0 ends the ranks. */
