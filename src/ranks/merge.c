@@ -13,6 +13,10 @@
 
 #define SECOND_NS MONO_NS_PER_S
 
+/* An interval that begins or ends this close to the beginning of a second begins or ends with that
+ * second: measuring threads wake a little late. */
+#define CLOSE_NS (SECOND_NS / 10)
+
 enum {
     CAUSE_NAME_BYTES = FIGURE_KEY_BYTES
 };
@@ -362,36 +366,138 @@ static bool add_to_packed_histogram(struct buffer *packed, struct reader *reader
     return !buffer_failed(packed);
 }
 
-/* Returns the number of the slot of an interval: its stage, or the second in which it began. */
-static size_t slot_number(const struct interval_head *head)
+/* The slots that an interval covers: its stage, or the seconds from its start to its end. An
+ * interval is longer than a second if the measuring thread of its rank woke late. */
+struct span {
+    size_t first, count;
+    int64_t start_ns, end_ns;
+};
+
+static int64_t round_moment(int64_t ns)
 {
-    const int64_t start_ns = head->start_ns;
+    const int64_t second_ns = (ns + SECOND_NS / 2) / SECOND_NS * SECOND_NS;
+    return llabs(ns - second_ns) <= CLOSE_NS ? second_ns : ns;
+}
+
+static struct span find_span(const struct interval_head *head)
+{
     if (head->is_stage != 0) {
-        return (size_t)(head->stage - 1);
+        return (struct span){.first = (size_t)(head->stage - 1), .count = 1};
     }
-    /* the time is rounded, because an interval begins a little after the second begins */
-    return start_ns < 0 ? 0 : (size_t)((start_ns + SECOND_NS / 2) / SECOND_NS);
+    int64_t start_ns = MAX(head->start_ns, (int64_t)0);
+    if (round_moment(start_ns) <= head->end_ns) {
+        start_ns = round_moment(start_ns);
+    }
+    const int64_t end_ns = MAX(round_moment(head->end_ns), start_ns);
+    const size_t first = (size_t)(start_ns / SECOND_NS);
+    const size_t end = (size_t)((end_ns + SECOND_NS - 1) / SECOND_NS);
+    return (struct span){first, MAX(end, first + 1) - first, start_ns, end_ns};
 }
 
-/* Adds the head of an interval to its slot. `before` is the previous interval of the same rank and
- * kind, or all 0. */
-static void add_interval_head(struct slot *slot, const struct interval_head *head,
-                              const struct interval_head *before)
+/* Returns the share of slot `i` of the span in the time from the beginning of this slot to the end
+ * of the span. */
+static double find_share(const struct span *span, size_t i)
 {
-    struct interval_head *sum = &slot->head;
-    /* if a rank has two intervals in one second, only the gauges of the later interval count */
-    const bool is_again = slot_number(head) == slot_number(before);
-    sum->start_ns = sum->end_ns == 0 ? head->start_ns : MIN(sum->start_ns, head->start_ns);
-    sum->end_ns = MAX(sum->end_ns, head->end_ns);
-    sum->stage = MAX(sum->stage, head->stage);
-    sum->target = head->target;
-    for (size_t i = 0; i < GAUGES; i++) {
-        sum->gauges[i] += head->gauges[i] - (is_again ? before->gauges[i] : 0);
-    }
-    sum->rows_held += head->rows_held - before->rows_held;
+    const int64_t end_ns = (int64_t)(span->first + i + 1) * SECOND_NS;
+    const int64_t start_ns = MAX(end_ns - SECOND_NS, span->start_ns);
+    return i + 1 == span->count ? 1
+                                : (double)(end_ns - start_ns) / (double)(span->end_ns - start_ns);
 }
 
-/* Adds the next interval of a rank to the slot of its second, or stage. `before` has the rank's
+static uint64_t find_part(uint64_t count, double share)
+{
+    return share >= 1 ? count : MIN((uint64_t)((double)count * share + 0.5), count);
+}
+
+/* Moves a share of the values of *left to *part. */
+static void take_part(struct histogram *left, double share, struct histogram *part)
+{
+    const struct histogram all = *left;
+    uint64_t seen = 0;
+    *part = (struct histogram){.total = 0};
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) { /* adds up, so that rare values are not lost */
+        seen += all.counts[i];
+        part->counts[i] = find_part(seen, share) - part->total;
+        part->total += part->counts[i];
+    }
+    part->overflow = find_part(all.total, share) - part->total;
+    part->total += part->overflow;
+    part->sum_ns =
+        all.total == 0 ? 0 : find_part(all.sum_ns, (double)part->total / (double)all.total);
+    part->max_ns = all.max_ns;
+    histogram_subtract(&all, part, left);
+    const struct histogram none = {.total = 0}, taken = *part;
+    histogram_subtract(&taken, &none, part); /* lowers the maximum to the highest taken value */
+}
+
+/* Adds the histogram of an interval to the slots of its span, which begin at `slot`. Returns false
+ * if memory runs out. */
+static bool add_interval_histogram(struct slot *slot, const struct span *span, size_t operation,
+                                   struct reader *reader)
+{
+    if (span->count == 1) {
+        return add_to_packed_histogram(&slot->histograms[operation], reader);
+    }
+    struct histogram left = {.total = 0}, part;
+    struct buffer packed = {0};
+    bool has_memory = true;
+    add_histogram(reader, &left);
+    for (size_t i = 0; i < span->count && has_memory; i++) {
+        take_part(&left, find_share(span, i), &part);
+        buffer_clear(&packed);
+        put_histogram(&packed, &part);
+        const unsigned char *const at = (const unsigned char *)packed.bytes;
+        struct reader of_part = {.at = at, .end = at + packed.length};
+        has_memory = !buffer_failed(&packed) &&
+                     add_to_packed_histogram(&slot[i].histograms[operation], &of_part);
+    }
+    buffer_fini(&packed);
+    return has_memory;
+}
+
+/* Adds the counters of an interval to the slots of its span, which begin at `slot`: to the counters
+ * of a host or, with `host` -1, to those of all hosts. */
+static void add_interval_counters(struct slot *slot, const struct span *span, int host,
+                                  struct reader *reader)
+{
+    for (size_t c = 0; c < RECORDER_COUNTERS; c++) {
+        uint64_t left = get(reader);
+        for (size_t i = 0; i < span->count && left > 0; i++) {
+            const uint64_t part = find_part(left, find_share(span, i));
+            *(host < 0 ? &slot[i].counters[c] : &slot[i].hosts_counters[host][c]) += part;
+            left -= part;
+        }
+    }
+}
+
+/* Adds the head of an interval to the slots of its span, which begin at `slot`. `before` is the
+ * previous interval of the same rank and kind, or all 0. */
+static void add_interval_head(struct slot *slot, const struct span *span,
+                              const struct interval_head *head, const struct interval_head *before)
+{
+    const struct span earlier = find_span(before);
+    int64_t left = (int64_t)(head->rows_held - before->rows_held);
+    for (size_t i = 0; i < span->count; i++) {
+        struct interval_head *sum = &slot[i].head;
+        const int64_t second_ns = (int64_t)(span->first + i) * SECOND_NS;
+        const int64_t start_ns = i == 0 ? head->start_ns : second_ns;
+        const int64_t end_ns = i + 1 == span->count ? head->end_ns : second_ns + SECOND_NS;
+        const int64_t rows = llround((double)left * find_share(span, i));
+        /* if a rank has two intervals in one second, only the gauges of the later interval count */
+        const bool is_again = span->first + i + 1 == earlier.first + earlier.count;
+        sum->start_ns = sum->end_ns == 0 ? start_ns : MIN(sum->start_ns, start_ns);
+        sum->end_ns = MAX(sum->end_ns, end_ns);
+        sum->stage = MAX(sum->stage, head->stage);
+        sum->target = head->target;
+        for (size_t k = 0; k < GAUGES; k++) {
+            sum->gauges[k] += head->gauges[k] - (is_again ? before->gauges[k] : 0);
+        }
+        sum->rows_held += (uint64_t)rows;
+        left -= rows;
+    }
+}
+
+/* Adds the next interval of a rank to the slots of its seconds, or stage. `before` has the rank's
  * previous interval of both kinds. Returns false if memory runs out. */
 static bool add_interval(struct merge *merge, struct reader *reader, struct interval_head before[2])
 {
@@ -399,28 +505,32 @@ static bool add_interval(struct merge *merge, struct reader *reader, struct inte
     get_numbers(reader, &head, sizeof head);
     const bool is_stage = head.is_stage != 0;
     struct slots *slots = is_stage ? &merge->stages : &merge->seconds;
+    const struct span span = find_span(&head);
     reader->has_failed |= head.stage > RAMP_STAGES_MAX || (is_stage && head.stage == 0);
-    if (reader->has_failed || !grow_slots(slots, slot_number(&head) + 1)) {
+    if (reader->has_failed || !grow_slots(slots, span.first + span.count)) {
         return reader->has_failed;
     }
-    struct slot *slot = &slots->entries[slot_number(&head)];
-    add_interval_head(slot, &head, &before[is_stage]);
+    struct slot *slot = &slots->entries[span.first];
+    add_interval_head(slot, &span, &head, &before[is_stage]);
     before[is_stage] = head;
-    add_numbers(reader, slot->counters, sizeof slot->counters);
+    add_interval_counters(slot, &span, -1, reader);
     const uint64_t hosts = get(reader);
     if (hosts != (merge->host_histograms == NULL ? 0 : merge->result->totals.hosts)) {
         reader->has_failed = true;
         return true;
     }
-    if (hosts > 0 && slot->hosts_counters == NULL) {
-        slot->hosts_counters = calloc(hosts, sizeof *slot->hosts_counters);
+    bool has_memory = true;
+    for (size_t i = 0; i < span.count && hosts > 0; i++) {
+        if (slot[i].hosts_counters == NULL) {
+            slot[i].hosts_counters = calloc(hosts, sizeof *slot[i].hosts_counters);
+        }
+        has_memory = has_memory && slot[i].hosts_counters != NULL;
     }
-    bool has_memory = hosts == 0 || slot->hosts_counters != NULL;
     for (size_t i = 0; i < hosts && has_memory; i++) {
-        add_numbers(reader, slot->hosts_counters[i], sizeof slot->hosts_counters[i]);
+        add_interval_counters(slot, &span, (int)i, reader);
     }
     for (size_t i = 0; i < OPERATIONS && has_memory; i++) {
-        has_memory = !is_series(i) || add_to_packed_histogram(&slot->histograms[i], reader);
+        has_memory = !is_series(i) || add_interval_histogram(slot, &span, i, reader);
     }
     return has_memory;
 }

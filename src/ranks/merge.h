@@ -2,8 +2,9 @@
  * Packs the result of a rank into bytes, and merges the results of all ranks into one.
  *
  * Ledgers, counters and histograms are added, so percentiles are percentiles of all sessions.
- * Intervals are added second by second. This is possible because the clocks of the ranks were
- * compared before the run (ranks/ranks.h). Packed bytes can be read only by the same version on the
+ * Intervals are added second by second; an interval that covers several seconds is divided among
+ * them by time. This is possible because the clocks of the ranks were compared before the run
+ * (ranks/ranks.h). Packed bytes can be read only by the same version on the
  * same kind of machine: merge_layout must be equal.
  */
 #ifndef RANKS_MERGE_H

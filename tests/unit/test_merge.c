@@ -36,7 +36,8 @@ struct part {
     struct rank_result own;
     struct buffer intervals, samples;
     struct recorder_snapshot snapshots[2];
-    uint64_t held; /* rows before the run and the rows of the rank's intervals */
+    struct recorder *recorder; /* with two hosts, of which the second has all rows; may be NULL */
+    uint64_t held;             /* rows before the run and the rows of the rank's intervals */
 };
 
 static void part_init(struct part *part, unsigned first, unsigned sessions, uint64_t rows)
@@ -78,7 +79,9 @@ static void add_interval(struct part *part, int64_t start_ns, int64_t end_ns, ui
     const struct histogram *before = &part->snapshots[0].histograms[OPERATION_APPEND];
     struct histogram *after = &part->snapshots[1].histograms[OPERATION_APPEND];
     *after = *before;
-    histogram_record(after, append_ns);
+    for (uint64_t i = 0; i < rows; i++) {
+        histogram_record(after, append_ns);
+    }
     struct interval interval = {.start_ns = start_ns,
                                 .end_ns = end_ns,
                                 .sessions_alive = 10,
@@ -87,6 +90,9 @@ static void add_interval(struct part *part, int64_t start_ns, int64_t end_ns, ui
     interval.counters[RECORDER_ROWS_ACKNOWLEDGED] = rows;
     part->held += rows;
     interval.rows_held = part->held;
+    uint64_t hosts[2][RECORDER_COUNTERS] = {{0}, {[RECORDER_ROWS_ACKNOWLEDGED] = rows}};
+    interval.hosts = part->recorder == NULL ? 0 : COUNT_OF(hosts);
+    interval.hosts_counters = (const uint64_t(*)[RECORDER_COUNTERS])hosts;
     merge_keep_interval(&part->intervals, &interval);
 }
 
@@ -106,6 +112,7 @@ static void pack(struct part *part, struct buffer *bytes)
 {
     const struct merge_part given = {.result = &part->result,
                                      .own = &part->own,
+                                     .recorder = part->recorder,
                                      .intervals = &part->intervals,
                                      .samples = &part->samples};
     assert_true(merge_pack(bytes, &given));
@@ -118,6 +125,7 @@ static void part_fini(struct part *part)
     recorder_snapshot_fini(&part->result.totals);
     recorder_snapshot_fini(&part->snapshots[0]);
     recorder_snapshot_fini(&part->snapshots[1]);
+    recorder_destroy(part->recorder);
     causes_fini(&part->result.causes);
     buffer_fini(&part->intervals);
     buffer_fini(&part->samples);
@@ -262,7 +270,7 @@ TEST(test_two)
         assert_int_equal(interval.counters[RECORDER_ROWS_ACKNOWLEDGED], rows[i]);
         assert_int_equal(interval.sessions_alive, 20);
         assert_int_equal(interval.start_ns, (int64_t)i * MONO_NS_PER_S);
-        assert_int_equal(interval.latencies[OPERATION_APPEND].count, 2);
+        assert_int_equal(interval.latencies[OPERATION_APPEND].count, rows[i]);
         assert_int_equal(interval.end_ns,
                          i < 2 ? (int64_t)(i + 1) * MONO_NS_PER_S : 2 * MONO_NS_PER_S + 30000001);
     }
@@ -322,36 +330,72 @@ TEST(test_rows_held)
 }
 
 /* Intervals end a little late. Two intervals that begin in the same second become one, which has
- * the state at the end of that second. */
+ * the state at the end of that second. An interval that ends much too late is divided among its
+ * seconds, by time. */
 TEST(test_seconds)
 {
-    static const int64_t starts_ms[] = {0, 1040, 1980, 2030};
-    static const uint64_t rows[] = {10, 10, 20};
+    static const struct {
+        struct {
+            int64_t start_ms, end_ms;
+            uint64_t rows;
+        } intervals[6];
+        uint64_t rows[6]; /* of each second */
+    } cases[] = {
+        {{{0, 1040, 500}, {1040, 1980, 10}, {1980, 2030, 10}, {2030, 2930, 10}}, {500, 10, 20}},
+        {{{0, 1000, 10}, {1000, 2600, 16}, {2600, 3000, 4}, {3000, 4000, 10}}, {10, 10, 10, 10}},
+        {{{0, 1003, 10}, {1003, 4500, 350}, {4500, 5000, 50}}, {10, 100, 100, 100, 100}},
+        {{{0, 1000, 1}, {1000, 3200, 1}, {3200, 4000, 7}}, {1, 0, 1, 7}},
+        {{{0, 1500, 0}, {1500, 2300, 8}}, {0, 5, 3}},
+        {{{0, 1000, 10}, {1000, 1950, 10}, {1950, 1990, 10}}, {10, 20}},
+        {{{0, 1000, 5}, {1000, 1001, 2}}, {5, 2}},
+    };
     const struct operation_list operations = operation_list_all();
-    struct result *whole = make_whole(1, 1, 1);
-    struct merge *merge = merge_create(whole, &operations);
-    struct part part;
-    struct buffer bytes = {0};
-    struct error error = {.kind = ERROR_NONE};
-    part_init(&part, 0, 1, 10);
-    for (size_t i = 0; i < COUNT_OF(starts_ms); i++) {
-        add_interval(&part, starts_ms[i] * MONO_NS_PER_MS, (starts_ms[i] + 900) * MONO_NS_PER_MS,
-                     10, 1000);
+    EACH_CASE (n, cases, "case %zu", n) {
+        struct result *whole = make_whole(2, 2, 2);
+        assert_true(recorder_snapshot_add_hosts(&whole->totals, 2));
+        struct merge *merge = merge_create(whole, &operations);
+        size_t seconds = 0;
+        for (unsigned r = 0; r < 2; r++) { /* rank 1 is never late */
+            struct part part;
+            struct buffer bytes = {0};
+            struct error error = {.kind = ERROR_NONE};
+            part_init(&part, r, 1, 10);
+            assert_true(recorder_snapshot_add_hosts(&part.result.totals, 2));
+            part.recorder = recorder_create_for_hosts(1, 1, OPERATIONS, 2);
+            assert_non_null(part.recorder);
+            for (size_t i = 0; r == 0 && cases[n].intervals[i].end_ms > 0; i++) {
+                add_interval(&part, cases[n].intervals[i].start_ms * MONO_NS_PER_MS,
+                             cases[n].intervals[i].end_ms * MONO_NS_PER_MS,
+                             cases[n].intervals[i].rows, 1000);
+                seconds = (size_t)(cases[n].intervals[i].end_ms + 999) / 1000;
+            }
+            for (size_t i = 0; r == 1 && i < seconds; i++) {
+                add_interval(&part, (int64_t)i * MONO_NS_PER_S, (int64_t)(i + 1) * MONO_NS_PER_S,
+                             1000, 1000);
+            }
+            pack(&part, &bytes);
+            assert_int_equal(merge_add(merge, r, bytes.bytes, bytes.length, &error), STATUS_OK);
+            buffer_fini(&bytes);
+            part_fini(&part);
+        }
+        assert_true(merge_finish(merge));
+        assert_int_equal(merge_interval_count(merge), seconds);
+        uint64_t held = 0;
+        for (size_t i = 0; i < seconds; i++) {
+            struct interval interval;
+            const uint64_t rows = 1000 + cases[n].rows[i];
+            held += rows;
+            merge_interval(merge, i, &interval);
+            assert_int_equal(interval.counters[RECORDER_ROWS_ACKNOWLEDGED], rows);
+            assert_int_equal(interval.hosts_counters[0][RECORDER_ROWS_ACKNOWLEDGED], 0);
+            assert_int_equal(interval.hosts_counters[1][RECORDER_ROWS_ACKNOWLEDGED], rows);
+            assert_int_equal(interval.latencies[OPERATION_APPEND].count, rows);
+            assert_int_equal(interval.rows_held, held);
+            assert_int_equal(interval.sessions_alive, 20);
+        }
+        merge_destroy(merge);
+        result_free(whole);
     }
-    pack(&part, &bytes);
-    assert_int_equal(merge_add(merge, 0, bytes.bytes, bytes.length, &error), STATUS_OK);
-    buffer_fini(&bytes);
-    part_fini(&part);
-    assert_true(merge_finish(merge));
-    assert_int_equal(merge_interval_count(merge), COUNT_OF(rows));
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct interval interval;
-        merge_interval(merge, i, &interval);
-        assert_int_equal(interval.counters[RECORDER_ROWS_ACKNOWLEDGED], rows[i]);
-        assert_int_equal(interval.sessions_alive, 10);
-    }
-    merge_destroy(merge);
-    result_free(whole);
 }
 
 /* As in a run of one process, maxima cover the whole machine, and the short sample at the end does
