@@ -683,36 +683,49 @@ bool merge_pack_level(struct buffer *bytes, const struct level *level,
     return put_seal(bytes);
 }
 
-/* Merges the figures of a rank's level that describe the machine of the rank, and so cannot simply
- * be added. */
-static void join_level(struct level_sum *sum, const char *machine, const struct level *from)
+/* Returns the figures of a machine, which are unknown before its first rank, or NULL if memory runs
+ * out. */
+static struct level_machine *find_machine(struct level_sum *sum, const char *name)
 {
-    struct level *into = sum->level;
-    const bool has_server = from->server_memory_bytes >= 0;
-    const bool had_server = into->server_memory_bytes >= 0;
-    const double client = from->cpu.client;
-    if (sum->machine != NULL && strcmp(machine, sum->machine) == 0) {
-        /* the ranks are on the same machine: each rank measured the whole machine, and its own
-         * share of the CPU */
-        into->cpu.host = fmax(into->cpu.host, from->cpu.host);
-        into->cpu.server = fmax(into->cpu.server, from->cpu.server);
-        into->cpu.client = client < 0 ? into->cpu.client : fmax(into->cpu.client, 0) + client;
-    } else if (sum->machine == NULL || has_server > had_server ||
-               (has_server == had_server && from->cpu.host > into->cpu.host)) {
-        sum->machine = machine;
-        into->cpu = from->cpu;
+    for (size_t i = 0; i < sum->machine_count; i++) {
+        if (strcmp(sum->machines[i].name, name) == 0) {
+            return &sum->machines[i];
+        }
     }
-    into->server_memory_bytes = has_server > had_server || machine == sum->machine
-                                    ? MAX(from->server_memory_bytes, into->server_memory_bytes)
-                                    : into->server_memory_bytes;
-    if (from->client_memory_bytes >= 0) {
-        into->client_memory_bytes =
-            MAX(into->client_memory_bytes, (int64_t)0) + from->client_memory_bytes;
+    const size_t count = sum->machine_count + 1;
+    struct level_machine *machines = realloc(sum->machines, count * sizeof *machines);
+    if (machines == NULL) {
+        return NULL;
     }
-    if (from->room.times < into->room.times) {
-        into->room = from->room;
-        snprintf(into->room.machine, sizeof into->room.machine, "%s", machine);
+    sum->machines = machines;
+    sum->machine_count = count;
+    machines[count - 1] =
+        (struct level_machine){.name = name, .cpu = {-1, -1, -1}, .server_memory_bytes = -1};
+    return &machines[count - 1];
+}
+
+/* Adds the figures of a rank's level that describe its machine: each rank measured the whole
+ * machine, and its own share of the CPU. */
+static void add_to_machine(struct level_machine *into, const struct level *from)
+{
+    into->cpu.host = fmax(into->cpu.host, from->cpu.host);
+    into->cpu.server = fmax(into->cpu.server, from->cpu.server);
+    if (from->cpu.client >= 0) {
+        into->cpu.client = fmax(into->cpu.client, 0) + from->cpu.client;
     }
+    into->server_memory_bytes = MAX(into->server_memory_bytes, from->server_memory_bytes);
+}
+
+/* Returns whether the level shows the figures of `a` rather than those of `b`: does not depend on
+ * the order in which the ranks were added. */
+static bool is_preferred(const struct level_machine *a, const struct level_machine *b)
+{
+    const bool has_server = a->server_memory_bytes >= 0, other_has = b->server_memory_bytes >= 0;
+    if (has_server != other_has) {
+        return has_server;
+    }
+    return a->cpu.host > b->cpu.host ||
+           (a->cpu.host >= b->cpu.host && strcmp(a->name, b->name) < 0);
 }
 
 bool merge_add_level(struct level_sum *sum, const char *machine, const void *bytes, size_t size,
@@ -721,7 +734,9 @@ bool merge_add_level(struct level_sum *sum, const char *machine, const void *byt
     struct reader reader = open_sealed(bytes, size);
     struct level from, *into = sum->level;
     get_bytes(&reader, &from, sizeof from);
-    if (reader.has_failed) {
+    const bool is_first = sum->machine_count == 0;
+    struct level_machine *on = reader.has_failed ? NULL : find_machine(sum, machine);
+    if (on == NULL) {
         return false;
     }
     add_histogram(&reader, &sum->connect);
@@ -756,12 +771,19 @@ bool merge_add_level(struct level_sum *sum, const char *machine, const void *byt
     into->rows += from.rows;
     into->connect_ns = MAX(into->connect_ns, from.connect_ns);
     into->hold_ns = MAX(into->hold_ns, from.hold_ns);
-    into->part_count =
-        sum->machine == NULL ? from.part_count : MIN(into->part_count, from.part_count);
+    into->part_count = is_first ? from.part_count : MIN(into->part_count, from.part_count);
     for (unsigned i = 0; i < into->part_count && i < LEVEL_PARTS_MAX; i++) {
         into->parts_rows_per_s[i] += from.parts_rows_per_s[i];
     }
-    join_level(sum, machine, &from);
+    add_to_machine(on, &from);
+    if (from.client_memory_bytes >= 0) {
+        into->client_memory_bytes =
+            MAX(into->client_memory_bytes, (int64_t)0) + from.client_memory_bytes;
+    }
+    if (from.room.times < into->room.times) {
+        into->room = from.room;
+        snprintf(into->room.machine, sizeof into->room.machine, "%s", machine);
+    }
     return true;
 }
 
@@ -772,6 +794,17 @@ void merge_finish_level(struct level_sum *sum)
     level->append = histogram_latency(&sum->append);
     level->added = level->connect.count;
     level_compute_rates(level);
+    const struct level_machine *best = sum->machines;
+    for (size_t i = 1; i < sum->machine_count; i++) {
+        best = is_preferred(&sum->machines[i], best) ? &sum->machines[i] : best;
+    }
+    if (best != NULL) {
+        level->cpu = best->cpu;
+        level->server_memory_bytes = best->server_memory_bytes;
+    }
+    free(sum->machines);
+    sum->machines = NULL;
+    sum->machine_count = 0;
 }
 
 /* Adds `by_ns` to the moments of a trace, which moves them from the clock of the trace's rank to
@@ -1265,7 +1298,8 @@ static bool join_resources(struct merge *merge)
     result->resource_rank = (unsigned)(best - result->ranks);
     struct resource_summary *all = &result->resources;
     *all = best->resources;
-    all->max_client_memory_bytes = 0;
+    all->max_client_memory_bytes = all->bare_client_memory_bytes = 0;
+    bool is_bare_known = true;
     all->client_cpu_s = 0;
     all->suspended_ns = 0;
     all->mean_cpu.client = 0;
@@ -1273,6 +1307,8 @@ static bool join_resources(struct merge *merge)
         const struct resource_summary *one = &result->ranks[i].resources;
         if (result->ranks[i].is_known) {
             all->max_client_memory_bytes += one->max_client_memory_bytes;
+            all->bare_client_memory_bytes += one->bare_client_memory_bytes;
+            is_bare_known = is_bare_known && one->bare_client_memory_bytes > 0;
             all->client_cpu_s += one->client_cpu_s;
             all->suspended_ns = MAX(all->suspended_ns, one->suspended_ns);
             if (strcmp(result->ranks[i].machine, best->machine) == 0) {
@@ -1280,6 +1316,7 @@ static bool join_resources(struct merge *merge)
             }
         }
     }
+    all->bare_client_memory_bytes = is_bare_known ? all->bare_client_memory_bytes : 0;
     if (!join_samples(merge)) {
         return false;
     }

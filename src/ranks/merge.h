@@ -49,6 +49,13 @@ struct rank_sample {
     struct sample sample;
 };
 
+/* The figures of a machine at a level of a search. */
+struct level_machine {
+    const char *name; /* borrowed */
+    struct cpu_shares cpu;
+    int64_t server_memory_bytes;
+};
+
 /*
  * The sum of the ranks' results at a level of a search. The rate is over the longest hold. CPU and
  * the server's memory are taken from the machine with the server, else from the busiest machine.
@@ -56,7 +63,8 @@ struct rank_sample {
 struct level_sum {
     /* level that is filled; borrowed; `sessions` and `start_ns` are not changed */
     struct level *level;
-    const char *machine; /* the machine that level->cpu is from; NULL before a rank was added */
+    struct level_machine *machines; /* owned, until merge_finish_level */
+    size_t machine_count;
     struct histogram connect, append;
 };
 
@@ -68,11 +76,12 @@ bool merge_pack_level(struct buffer *bytes, const struct level *level,
                       int64_t start_mono_ns);
 
 /* Adds the packed level of a rank to *sum. `machine` must live as long as *sum. Returns false if
- * the bytes are damaged or incomplete. */
+ * the bytes are damaged or incomplete, or memory runs out. */
 bool merge_add_level(struct level_sum *sum, const char *machine, const void *bytes, size_t size,
                      const struct operation_list *operations, int64_t start_mono_ns);
 
-/* Computes the figures that follow from the sums. Called after all ranks were added. */
+/* Computes the figures that follow from the sums, and frees the memory of *sum. Called after all
+ * ranks were added. */
 void merge_finish_level(struct level_sum *sum);
 
 /* The merging of all ranks' results. */

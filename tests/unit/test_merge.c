@@ -413,6 +413,7 @@ TEST(test_maxima)
             part_init(&part, r, 1, 10);
             part.own.resources.mean_cpu.host = is_mean ? 70 : 50;
             part.own.resources.max_cpu.host = 70;
+            part.own.resources.bare_client_memory_bytes = is_mean || r == 0 ? 300 : 0;
             add_sample(&part, 0, MONO_NS_PER_S, 15);
             add_sample(&part, MONO_NS_PER_S, MONO_NS_PER_S + 1000, 45);
             pack(&part, &bytes);
@@ -424,6 +425,9 @@ TEST(test_maxima)
         assert_true(whole->resources.max_cpu.host == (is_mean ? 70 : 60));
         assert_true(whole->resources.max_cpu.client == 40);
         assert_true(whole->resources.cpu_at_max.client == (is_mean ? 40 : 30));
+        /* the memory of the program itself is unknown if it is unknown for a rank */
+        assert_int_equal(whole->resources.max_client_memory_bytes, 2000);
+        assert_int_equal(whole->resources.bare_client_memory_bytes, is_mean ? 600 : 0);
         merge_destroy(merge);
         result_free(whole);
     }
@@ -855,6 +859,55 @@ TEST(test_level)
     assert_int_equal(whole->rows, 6000);
     assert_float_equal(whole->rows_per_s, 6000, 0.001);
     search_fini(&search);
+}
+
+/* In whatever order the ranks of two machines are added, the CPU and the memory of a level are
+ * those of the machine with the server, and only one of its ranks has found the server. */
+TEST(test_level_of_machines)
+{
+    static const struct {
+        char machine[2]; /* equal names are not the same string */
+        struct cpu_shares cpu;
+        int64_t server_bytes;
+    } ranks[] = {{"a", {100, -1, 40}, -1},
+                 {"a", {99, -1, 50}, -1},
+                 {"b", {95, 50, 20}, 7000},
+                 {"b", {94, -1, 25}, -1}};
+    const struct operation_list operations = {.count = OPERATIONS};
+    const struct histogram none = {.total = 0};
+    for (unsigned n = 0; n < 4 * 4 * 4 * 4; n++) {
+        const unsigned order[] = {n & 3, n >> 2 & 3, n >> 4 & 3, n >> 6};
+        unsigned seen = 0;
+        for (size_t i = 0; i < COUNT_OF(order); i++) {
+            seen |= 1U << order[i];
+        }
+        if (seen != 15) {
+            continue; /* not an order of all four */
+        }
+        struct search search = {.levels = NULL};
+        struct level *const whole = search_add_level(&search);
+        struct level_sum sum = {.level = whole};
+        for (size_t i = 0; i < COUNT_OF(ranks); i++) {
+            struct buffer bytes = {0};
+            struct search own = {.levels = NULL};
+            struct level *const level = search_add_level(&own);
+            level->cpu = ranks[order[i]].cpu;
+            level->server_memory_bytes = ranks[order[i]].server_bytes;
+            level->client_memory_bytes = 10;
+            assert_true(merge_pack_level(&bytes, level, &none, &none, 0));
+            assert_true(merge_add_level(&sum, ranks[order[i]].machine, bytes.bytes, bytes.length,
+                                        &operations, 0));
+            buffer_fini(&bytes);
+            search_fini(&own);
+        }
+        merge_finish_level(&sum);
+        assert_float_equal(whole->cpu.host, 95, 0.001);
+        assert_float_equal(whole->cpu.server, 50, 0.001);
+        assert_float_equal(whole->cpu.client, 45, 0.001);
+        assert_int_equal(whole->server_memory_bytes, 7000);
+        assert_int_equal(whole->client_memory_bytes, 40);
+        search_fini(&search);
+    }
 }
 
 /* The part of a lost rank, added to the part of a rank that ran to its end. */
