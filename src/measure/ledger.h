@@ -226,6 +226,7 @@ struct row_exception {
 struct session_summary {
     unsigned index; /* number of the session; column n2 of syslog_table */
     bool is_idle;
+    bool is_of_lost_rank; /* all counts are unknown, except planned rows that are not 0 */
     enum session_outcome outcome;
     struct row_ledger rows;
     uint64_t begun; /* rows of begun batches; if a lost connection cut a batch, the rows handed to

@@ -1130,6 +1130,7 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
     for (size_t i = 0; i < count && sessions != NULL; i++) {
         entry->rows.planned += sessions[i].rows.planned;
         result->session_list[sessions[i].index] = sessions[i];
+        result->session_list[sessions[i].index].is_of_lost_rank = true;
     }
     /* a run with a duration has no planned rows, so the reported rows count as planned */
     entry->rows.planned = MAX(entry->rows.planned, counters[RECORDER_ROWS_ACKNOWLEDGED] +

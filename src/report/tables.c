@@ -492,19 +492,20 @@ const struct report_table report_ranks_samples = {.fill = fill_rank_sample};
 static void fill_session(struct report_row *row, const void *record)
 {
     const struct session_summary *session = record;
-    const bool has_worked = session->worked_ns > 0, is_verified = session->is_verified;
+    const bool has_worked = session->worked_ns > 0, is_known = !session->is_of_lost_rank,
+               is_verified = session->is_verified && is_known;
     add_count(row, "session", session->index);
     add_text(row, "kind", session->is_idle ? "idle" : "active");
     add_text(row, "outcome", session_outcome_names[session->outcome]);
-    add_count(row, "rows_planned", session->rows.planned);
-    add_count(row, "rows_acknowledged", session->rows.acknowledged);
-    add_count(row, "rows_rejected", session->rows.rejected);
-    add_count(row, "rows_in_doubt", session->rows.in_doubt);
-    add_count(row, "rows_not_sent", session->rows.not_sent);
-    add_count(row, "batches", session->batches);
-    add_count(row, "connections_lost", session->drops);
-    add_count(row, "reconnects", session->reconnects);
-    add_count(row, "churns", session->churns);
+    add_count_if(row, "rows_planned", is_known || session->rows.planned > 0, session->rows.planned);
+    add_count_if(row, "rows_acknowledged", is_known, session->rows.acknowledged);
+    add_count_if(row, "rows_rejected", is_known, session->rows.rejected);
+    add_count_if(row, "rows_in_doubt", is_known, session->rows.in_doubt);
+    add_count_if(row, "rows_not_sent", is_known, session->rows.not_sent);
+    add_count_if(row, "batches", is_known, session->batches);
+    add_count_if(row, "connections_lost", is_known, session->drops);
+    add_count_if(row, "reconnects", is_known, session->reconnects);
+    add_count_if(row, "churns", is_known, session->churns);
     add_moment(row, "first_acknowledged_s", session->first_ack_ns);
     add_moment(row, "last_acknowledged_s", session->last_ack_ns);
     add_moment(row, "worked_s", has_worked ? session->worked_ns : -1);

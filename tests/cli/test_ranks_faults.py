@@ -27,8 +27,16 @@ class Faults(Ranks):
         for outcome in ("not_started", "finished", "stopped", "dropped"):
             self.assertEqual(sum(row["outcome"] == outcome for row in table),
                              run.sessions[outcome], outcome)
-        self.assertEqual([row["verdict"] for row in run.table("ranks.csv")],
+        ranks_table = run.table("ranks.csv")
+        self.assertEqual([row["verdict"] for row in ranks_table],
                          [verdict, "LOST", verdict, verdict])
+        unknown = [row for row in table if row["rows_acknowledged"] == ""]
+        self.assertEqual(len(unknown), int(ranks_table[1]["sessions"]))
+        for row in unknown:
+            self.assertEqual(row["rows_in_doubt"] + row["batches"] + row["reconnects"], "")
+        self.assertEqual(sum(int(row["rows_acknowledged"] or 0) for row in table),
+                         sum(int(row["rows_acknowledged"]) for row in ranks_table
+                             if row["verdict"] != "LOST"))
         self.assertEqual(err.count(f"append: rank 1 on machine {MACHINE} was lost"), 1, err)
         self.assertEqual(self.folders_of_ranks(out), [f"{out.name}.rank1"])
         return run

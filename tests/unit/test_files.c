@@ -185,9 +185,21 @@ TEST_BETWEEN(test_whole_run, set_up, tear_down)
                                                  .first_ack_ns = -1,
                                                  .last_ack_ns = -1,
                                                  .is_verified = true,
-                                                 .lost = 4}};
+                                                 .lost = 4},
+                                                {.index = 2,
+                                                 .is_of_lost_rank = true,
+                                                 .outcome = SESSION_DROPPED,
+                                                 .rows = {.planned = 30},
+                                                 .first_ack_ns = -1,
+                                                 .last_ack_ns = -1,
+                                                 .is_verified = true},
+                                                {.index = 3,
+                                                 .is_of_lost_rank = true,
+                                                 .outcome = SESSION_NOT_STARTED,
+                                                 .first_ack_ns = -1,
+                                                 .last_ack_ns = -1}};
     result.session_list = sessions;
-    result.session_count = 2;
+    result.session_count = COUNT_OF(sessions);
     struct run_files *files = create();
     assert_int_equal(count_entries(plan.out_folder), 12);
     run_files_add(files, CSV_INTERVALS, &interval);
@@ -210,7 +222,9 @@ TEST_BETWEEN(test_whole_run, set_up, tear_down)
         "last_acknowledged_s,worked_s,rows_per_s,longest_gap_ms,verified_present,verified_lost,"
         "verified_unacknowledged_present,verified_duplicates\r\n"
         "0,active,finished,70,70,0,0,0,7,2,1,3,0.001500,2.000000,2.000000,35.0,12.345678,,,,\r\n"
-        "1,idle,dropped,0,0,0,0,0,0,0,0,0,,,,,,0,4,0,0\r\n");
+        "1,idle,dropped,0,0,0,0,0,0,0,0,0,,,,,,0,4,0,0\r\n"
+        "2,active,dropped,30,,,,,,,,,,,,,,,,,\r\n"
+        "3,active,not_started,,,,,,,,,,,,,,,,,,\r\n");
     static const char *const histograms[] = {"connect.hgrm", "append.hgrm",  "response.hgrm",
                                              "read.hgrm",    "recover.hgrm", "reconnect.hgrm"};
     for (size_t i = 0; i < sizeof histograms / sizeof histograms[0]; i++) {

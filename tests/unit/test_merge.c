@@ -253,6 +253,8 @@ TEST(test_two)
     assert_memory_equal(&whole->totals.histograms[OPERATION_APPEND], &all, sizeof all);
     assert_int_equal(whole->session_list[4].exceptions[0].first, 40);
     assert_int_equal(whole->session_list[8].rows.planned, 100);
+    assert_true(whole->session_list[8].is_of_lost_rank);
+    assert_false(whole->session_list[5].is_of_lost_rank);
 
     assert_int_equal(whole->causes.count, 2);
     assert_int_equal(whole->causes.entries[0].count, 2);
