@@ -137,14 +137,15 @@ static void exchange(struct search_state *state, bool is_work_done)
     struct ranks_state own = fleet->state;
     own.is_done = is_work_done;
     own.is_over = fleet->have_ended;
-    own.level = state->level;
-    own.stage = state->stage;
-    own.has_failed = state->has_failed;
-    own.end = state->has_ended ? state->search->end : state->wish;
-    const bool is_waiting = state->stage != STAGE_RETIRES || fleet->orders.noted == state->level;
+    own.search.level = state->level;
+    own.search.stage = state->stage;
+    own.search.has_failed = state->has_failed;
+    own.search.end = state->has_ended ? state->search->end : state->wish;
+    const bool is_waiting =
+        state->stage != STAGE_RETIRES || fleet->orders.search.noted == state->level;
     if (fleet_exchange(fleet, &own, is_waiting, LINE_TICK_NS) &&
-        fleet->orders.end != SEARCH_GOES_ON) {
-        note_end(state, fleet->orders.end);
+        fleet->orders.search.end != SEARCH_GOES_ON) {
+        note_end(state, fleet->orders.search.end);
     }
 }
 
@@ -282,8 +283,8 @@ static void note_failure(struct search_state *state, struct level *level, enum l
 /* Returns whether the level failed, here or at another rank. */
 static bool has_failed_anywhere(const struct search_state *state, const struct level *level)
 {
-    return level->reason != LEVEL_NO_REASON ||
-           (state->fleet.orders.level == state->level && state->fleet.orders.has_failed);
+    return level->reason != LEVEL_NO_REASON || (state->fleet.orders.search.level == state->level &&
+                                                state->fleet.orders.search.has_failed);
 }
 
 /* Fails the level if one of its sessions was refused, timed out or was dropped. Returns whether the
@@ -305,7 +306,7 @@ static bool check_failed(struct search_state *state, struct level *level)
 static bool reach_stage(struct search_state *state, enum ranks_stage stage)
 {
     state->stage = stage;
-    return state->fleet.load->ranks == NULL || state->fleet.orders.stage >= stage;
+    return state->fleet.load->ranks == NULL || state->fleet.orders.search.stage >= stage;
 }
 
 static uint64_t calls_failed(struct search_state *state)
@@ -589,7 +590,7 @@ static bool run_rank_level(struct search_state *state, struct level *part, struc
     part->sessions = ranks_sessions_here(state->fleet.load->ranks, part->sessions, false);
     state->stage = STAGE_RETIRES;
     state->has_failed = false;
-    state->level = state->fleet.orders.level;
+    state->level = state->fleet.orders.search.level;
     run_level(state, part);
     exchange(state, false); /* other ranks may wait for this stage */
     part->room = find_room(state);
@@ -679,23 +680,23 @@ static void follow_levels(struct search_state *state)
 {
     struct load *load = state->fleet.load;
     for (;;) {
-        while (state->fleet.orders.level == state->level && !check_search_end(state)) {
+        while (state->fleet.orders.search.level == state->level && !check_search_end(state)) {
             wait_for_orders(state);
         }
-        if (state->fleet.orders.level == state->level) {
+        if (state->fleet.orders.search.level == state->level) {
             return;
         }
         struct buffer bytes = {0};
         struct level *level = search_add_level(state->search);
         if (level == NULL) {
             /* memory has run out: rank 0 ends the search when this part is missing */
-            state->level = state->fleet.orders.level;
+            state->level = state->fleet.orders.search.level;
             ranks_give_level(load->ranks, &bytes);
             end_search(state, SEARCH_MEMORY);
             continue;
         }
         forget_causes(state);
-        level->sessions = state->fleet.orders.sessions;
+        level->sessions = state->fleet.orders.search.sessions;
         level->is_scripted = load->plan->script != NULL;
         struct level part = *level;
         state->task->on_begin(load->context, level);
@@ -704,16 +705,16 @@ static void follow_levels(struct search_state *state)
         }
         ranks_give_level(load->ranks, &bytes);
         gate_rest(&load->gate, true);
-        while (state->fleet.orders.noted < state->level &&
-               state->fleet.orders.end != SEARCH_RANK_LOST) {
+        while (state->fleet.orders.search.noted < state->level &&
+               state->fleet.orders.search.end != SEARCH_RANK_LOST) {
             wait_for_orders(state);
         }
         gate_rest(&load->gate, state->has_ended);
         const unsigned sessions = level->sessions;
         *level = part;
         level->sessions = sessions;
-        if (state->fleet.orders.noted == state->level) {
-            level->outcome = state->fleet.orders.outcome;
+        if (state->fleet.orders.search.noted == state->level) {
+            level->outcome = state->fleet.orders.search.outcome;
         } else if (level->outcome == LEVEL_HELD) {
             /* the level was held here, but the results of the other ranks are unknown */
             level->outcome = LEVEL_UNFINISHED;

@@ -503,24 +503,27 @@ unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limi
 /* Does not compare the counters: they are sent from time to time, not when they change. */
 bool ranks_states_differ(const struct ranks_state *a, const struct ranks_state *b)
 {
+    const struct ranks_level_state *in_a = &a->search, *in_b = &b->search;
     return a->is_up != b->is_up || a->is_done != b->is_done || a->is_over != b->is_over ||
-           a->is_stopped != b->is_stopped || a->has_failed != b->has_failed ||
-           a->level != b->level || a->stage != b->stage || a->end != b->end;
+           a->is_stopped != b->is_stopped || in_a->has_failed != in_b->has_failed ||
+           in_a->level != in_b->level || in_a->stage != in_b->stage || in_a->end != in_b->end;
 }
 
 static bool orders_differ(const struct ranks_orders *a, const struct ranks_orders *b)
 {
+    const struct ranks_level_orders *in_a = &a->search, *in_b = &b->search;
     return a->go_ns != b->go_ns || a->is_stopped != b->is_stopped || a->is_done != b->is_done ||
-           a->level != b->level || a->has_failed != b->has_failed || a->stage != b->stage ||
-           a->noted != b->noted || a->end != b->end;
+           in_a->level != in_b->level || in_a->has_failed != in_b->has_failed ||
+           in_a->stage != in_b->stage || in_a->noted != in_b->noted || in_a->end != in_b->end;
 }
 
 /* Decides the orders for the level of a search from the states of all ranks, at rank 0. */
-static void decide_level(const struct ranks *ranks, struct ranks_orders *orders)
+static void decide_level(const struct ranks *ranks, bool has_lost,
+                         struct ranks_level_orders *orders)
 {
     enum ranks_stage least = STAGE_HELD;
     for (unsigned i = 0; i < ranks->count; i++) {
-        const struct ranks_state *state = &ranks->peers[i].state;
+        const struct ranks_level_state *state = &ranks->peers[i].state.search;
         if (ranks->peers[i].stage == PEER_LOST) {
             continue;
         }
@@ -530,8 +533,7 @@ static void decide_level(const struct ranks *ranks, struct ranks_orders *orders)
         orders->end = orders->end == SEARCH_GOES_ON ? state->end : orders->end;
     }
     orders->stage = least;
-    orders->end =
-        orders->end == SEARCH_GOES_ON && orders->has_lost ? SEARCH_RANK_LOST : orders->end;
+    orders->end = orders->end == SEARCH_GOES_ON && has_lost ? SEARCH_RANK_LOST : orders->end;
 }
 
 /* Stops the run, if a stop is due. The first reason counts. */
@@ -573,23 +575,23 @@ static void decide(struct ranks *ranks, unsigned min_sessions, struct ranks_orde
         orders->go_ns = mono_now_ns() + GO_LEAD_NS;
     }
     orders->is_done = are_done;
-    decide_level(ranks, orders);
+    decide_level(ranks, orders->has_lost, &orders->search);
 }
 
 void ranks_begin_level(struct ranks *ranks, unsigned sessions, struct ranks_orders *orders)
 {
-    ranks->orders.level++;
-    ranks->orders.sessions = sessions;
-    ranks->orders.stage = STAGE_RETIRES;
-    ranks->orders.has_failed = false;
+    ranks->orders.search.level++;
+    ranks->orders.search.sessions = sessions;
+    ranks->orders.search.stage = STAGE_RETIRES;
+    ranks->orders.search.has_failed = false;
     *orders = ranks->orders;
     ranks_await_all(ranks); /* for their packed levels */
 }
 
 void ranks_note_level(struct ranks *ranks, enum level_outcome outcome)
 {
-    ranks->orders.noted = ranks->orders.level;
-    ranks->orders.outcome = outcome;
+    ranks->orders.search.noted = ranks->orders.search.level;
+    ranks->orders.search.outcome = outcome;
 }
 
 /* Returns whether a rank that can be reached lacks the latest orders. */
@@ -651,7 +653,7 @@ void ranks_exchange(struct ranks *ranks, const struct ranks_state *own, unsigned
             ranks->orders.is_stopped = true;
             ranks->orders.reason = STOP_RANK;
             ranks->orders.is_done = true;
-            ranks->orders.end = SEARCH_RANK_LOST;
+            ranks->orders.search.end = SEARCH_RANK_LOST;
         }
     }
     *orders = ranks->orders;

@@ -158,6 +158,25 @@ enum ranks_stage {
     STAGE_HELD,    /* the sessions were up for the whole hold */
 };
 
+/* The part of a rank's state that belongs to a search. */
+struct ranks_level_state {
+    unsigned level; /* number of the level, from 1 */
+    enum ranks_stage stage;
+    bool has_failed; /* a session of the level, or its work, has failed */
+    /* reason why the rank ends the search; SEARCH_GOES_ON: it does not end the search */
+    enum search_end end;
+};
+
+/* The part of rank 0's orders that belongs to a search. */
+struct ranks_level_orders {
+    unsigned level, sessions; /* number and sessions of the level to try; 0: no level yet */
+    enum ranks_stage stage;   /* the stage that all ranks have reached */
+    bool has_failed;          /* the level has failed at some rank */
+    unsigned noted; /* number of the latest level with a known outcome for all ranks together */
+    enum level_outcome outcome; /* outcome of the level `noted` */
+    enum search_end end;
+};
+
 /* The state of a rank's sessions, which the rank sends to rank 0 while sessions live. A rank whose
  * sessions are over is also done, and a rank that is done is also up, except that is_up stays false
  * in a search. */
@@ -166,12 +185,8 @@ struct ranks_state {
     bool is_done; /* all sessions have done their work */
     bool is_over; /* all sessions have ended: the rank sends nothing until its result */
     bool is_stopped;
-    bool has_failed; /* a session of the level, or its work, has failed */
     enum stop_reason reason;
-    unsigned level; /* number of the level, from 1, in a search */
-    enum ranks_stage stage;
-    /* reason why the rank ends the search; SEARCH_GOES_ON: it does not end the search */
-    enum search_end end;
+    struct ranks_level_state search; /* all 0 in a run */
     uint64_t counters[RECORDER_COUNTERS];
 };
 
@@ -183,13 +198,7 @@ struct ranks_orders {
     bool is_done;  /* the work is done at all ranks: sessions may disconnect */
     uint64_t up;   /* number of sessions that are up at all ranks; only at rank 0 */
     bool has_lost; /* a rank is lost; only at rank 0 */
-    /* number and sessions of the level to try, in a search; 0: no level yet */
-    unsigned level, sessions;
-    enum ranks_stage stage; /* the stage that all ranks have reached */
-    bool has_failed;        /* the level has failed at some rank */
-    unsigned noted; /* number of the latest level with a known outcome for all ranks together */
-    enum level_outcome outcome; /* outcome of the level `noted` */
-    enum search_end end;
+    struct ranks_level_orders search; /* not used in a run */
 };
 
 /* Returns whether two states differ in more than their counters. */

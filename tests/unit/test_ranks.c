@@ -143,7 +143,7 @@ TEST(test_levels)
     ranks_poll(&ranks);
     for (unsigned level = 1; level <= 2; level++) {
         ranks_begin_level(&ranks, 10, &orders);
-        assert_int_equal(orders.level, level);
+        assert_int_equal(orders.search.level, level);
         free(ranks_take_level(&ranks, &from, &size, &are_all));
         assert_int_equal(from, level == 1 ? 3 : 1);
         assert_false(are_all);
