@@ -4,8 +4,9 @@
  * message, which has at least FAULT_BYTES bytes. Then the rank gets the signal FAULT_SIGNAL, and,
  * if this library is also preloaded, its clock moves ahead by FAULT_CLOCK_NS. With FAULT_DAMAGE a
  * bit in the middle of the large message is changed. With FAULT_REFUSE the large message is not
- * sent, as if it were too long for MPI. Ranks with a higher number send their large messages half a
- * second later.
+ * sent, as if it were too long for MPI. With FAULT_MEMORY, if this library is also preloaded, the
+ * memory of the rank cannot grow to FAULT_MEMORY bytes or more in one piece. Ranks with a higher
+ * number send their large messages half a second later.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,6 +23,9 @@
 
 /* defined in src/ranks/mpi.c */
 extern const struct ranks_module mpi_module;
+
+/* The entry point of glibc. Finding realloc with dlsym would itself allocate memory. */
+extern void *__libc_realloc(void *memory, size_t size);
 
 static unsigned number;
 static unsigned long sent;
@@ -57,6 +61,17 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, st
         there.tv_nsec = ns % SECOND_NS;
     }
     return syscall(SYS_clock_nanosleep, clock, flags, &there, left) == 0 ? 0 : errno;
+}
+
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
+void *realloc(void *memory, size_t size)
+{
+    const unsigned long most = setting("FAULT_MEMORY");
+    if (most > 0 && size >= most && number == setting("FAULT_RANK")) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return __libc_realloc(memory, size);
 }
 
 static bool start(unsigned *own, unsigned *count, char *why, size_t size)
