@@ -622,8 +622,11 @@ enum status datasets_examine(const struct datasets_place *place, struct datasets
         return table_load_no_memory(error);
     }
     datasets->works = calloc(script->dataset_count + 1, sizeof *datasets->works);
-    enum status status = datasets->works == NULL ? table_load_no_memory(error)
-                                                 : check_script(place, datasets, error);
+    if (datasets->works == NULL) {
+        datasets_destroy(datasets);
+        return table_load_no_memory(error);
+    }
+    enum status status = check_script(place, datasets, error);
     for (size_t i = 0; status == STATUS_OK && i < script->dataset_count; i++) {
         if (!script->datasets[i].is_declared) {
             continue;
