@@ -4,8 +4,8 @@
 #   account   under which root starts the server, if the account exists, else user nobody
 #   ports     how many consecutive ports the server listens on
 #   taken     text in "$home/log" or "$home/output" when one of the ports is taken
-# then sources this file with its arguments, which sets command, home, user, as_user and options,
-# defines
+# then sources this file with the script's arguments. This file sets command, home, user, as_user and
+# options. Then the script defines
 #   mark              prints an argument of the server's command line that identifies the server
 #   prepare           creates the folder "$home" with its contents
 #   configure PORT    writes the server's configuration

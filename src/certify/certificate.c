@@ -185,7 +185,8 @@ static void add_findings(struct buffer *text, const struct fault_series *series)
     }
 }
 
-/* Adds the first fault with a finding: " The first was fault 3, a kill at random: ...". */
+/* Adds the first fault with a finding: " The first finding was after fault 3, a kill at random:
+ * ...". */
 static void add_first(struct buffer *text, const struct fault_series *series)
 {
     for (size_t i = 0; i < series->count; i++) {
@@ -193,8 +194,8 @@ static void add_first(struct buffer *text, const struct fault_series *series)
         if (certificate_is_broken(result)) {
             char moment[CERTIFICATE_MOMENT_BYTES];
             const char *words = result->first[0] != '\0' ? result->first : result->failure;
-            buffer_add_format(text, " The first was fault %s, a %s %s%s%s.", UNITS_COUNT(i + 1),
-                              fault_nouns[result->fault.kind].one,
+            buffer_add_format(text, " The first finding was after fault %s, a %s %s%s%s.",
+                              UNITS_COUNT(i + 1), fault_nouns[result->fault.kind].one,
                               certificate_describe_moment(result, moment),
                               words[0] != '\0' ? ": " : "", words);
             return;

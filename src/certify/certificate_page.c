@@ -203,8 +203,8 @@ static void add_conditions(struct buffer *html, const struct certificate *certif
             PAGE_TABLE_ROW(html, plain, name, value);
         }
     }
-    page_table_end(html, "Settings that decide durability, and others that were changed, as "
-                         "the server reported them before the first fault.");
+    page_table_end(html, "Settings that decide durability, and others that do not have their "
+                         "default values, as the server reported them before the first fault.");
 }
 
 static void add_model(struct buffer *html, const struct certificate *certificate)

@@ -22,6 +22,10 @@
 /* Time limit for writing the last message: a pipe that is not read must not block the exit. */
 #define PATIENCE_NS MONO_NS_PER_S
 
+enum {
+    FORM_COLUMNS = 25 /* columns of the help in which an option's form stands */
+};
+
 static enum exit_code command_help(int argc, char **argv);
 
 const struct command_entry command_table[] = {
@@ -272,8 +276,12 @@ static enum exit_code print_help(const struct command_entry *entry)
             if (group != shown) {
                 printf("\n%s\n", group);
             }
-            printf("  %-25s %s%s%s%s\n", form, option->help, initial[0] == '\0' ? "" : " (",
-                   initial, initial[0] == '\0' ? "" : ")");
+            if (strlen(form) > FORM_COLUMNS) {
+                printf("  %s\n", form);
+                form[0] = '\0'; /* the description follows on a line of its own */
+            }
+            printf("  %-*s %s%s%s%s\n", FORM_COLUMNS, form, option->help,
+                   initial[0] == '\0' ? "" : " (", initial, initial[0] == '\0' ? "" : ")");
             shown = group;
         }
     }

@@ -96,7 +96,7 @@ struct ranks {
     const struct ranks_module *module;
     unsigned number, count;
     struct peer *peers;            /* one entry for each rank */
-    struct message *first, **last; /* queue of received messages that a function waits for */
+    struct message *first, **last; /* queue of received messages that no function has taken yet */
     bool is_broken;                /* some rank cannot take part in the end */
     bool runs_programs;            /* each run is a program of its own */
     bool is_tracing;               /* this rank traces I/O or, at rank 0, any rank does */

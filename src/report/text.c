@@ -182,7 +182,7 @@ static void put_run(struct screen *out, const struct plan *plan)
     }
     say_if(out, plan->duration_ns > 0, "%s %s", has_bound ? " within" : " for",
            ELAPSED(plan->duration_ns));
-    say_if(out, plan->warm_up_ns > 0, ", %s of it warm-up", ELAPSED(plan->warm_up_ns));
+    say_if(out, plan->warm_up_ns > 0, " (%s of it warm-up)", ELAPSED(plan->warm_up_ns));
     say_if(out, script == NULL, " in batches of %s", UNITS_COUNT(plan->batch_rows));
     if (plan->read_mode != READ_NONE && script == NULL) {
         const bool is_each = plan->read_every <= 1;
@@ -1435,8 +1435,10 @@ static void put_search_result(struct screen *out, const struct search *search,
         say(out, ", %s p99 %s; ", call_of(knee), UNITS_NS(knee->append.p99_ns));
         say_if(out, best == knee, "the best throughput of all levels");
         say_if(out, best != knee,
-               "the fewest sessions within %.0f %% of the best throughput, %s with %s",
-               100 * SEARCH_KNEE_SHARE, ROUNDED(best->rows_per_s), UNITS_COUNT(best->sessions));
+               "the fewest sessions within %.0f %% of the best throughput, which was %s %s with "
+               "%s %s",
+               100 * SEARCH_KNEE_SHARE, ROUNDED(best->rows_per_s), unit_of(best),
+               COUNTED(best->sessions, "session", "sessions"));
         if (rival != NULL) {
             say(out,
                 ". This may be noise: %s %s also reached up to %s; hold the levels longer (--hold)",

@@ -180,8 +180,8 @@ void kernel_waits_answer(const struct kernel_waits *waits, char answer[KERNEL_AN
     get_class(waits, KERNEL_THREAD, &thread);
     snprintf(answer, KERNEL_ANSWER_BYTES,
              "on average %.1f of the server's %.1f threads used a CPU, %.1f waited for one, %.1f "
-             "for the disk, and %.1f for another thread or for work; these are the times of "
-             "threads, not of single calls%s%s",
+             "for the disk, and %.1f for another thread or for work; these numbers describe "
+             "threads, not single calls%s%s",
              cpu.threads, kernel_waits_threads(waits), queue.threads, disk.threads, thread.threads,
              waits->is_restarted ? "; the server was restarted, and its new processes are missing"
                                  : "",

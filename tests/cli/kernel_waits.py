@@ -30,7 +30,7 @@ class KernelWaits(io_trace.Traced):
         classes = self.check_kernel(run)
         self.assertGreater(classes["cpu"]["seconds"], 0)
         self.assertIn("Server's threads", ended.out)
-        self.assertIn("these are the times of threads, not of single calls", " ".join(ended.out.split()))
+        self.assertIn("these numbers describe threads, not single calls", " ".join(ended.out.split()))
         self.assertNotIn("Polls", ended.out)
         self.append("report", run.folder, "--out", self.folder / "page.html")
         page = (self.folder / "page.html").read_text()

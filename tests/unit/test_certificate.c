@@ -225,7 +225,8 @@ TEST(test_broken)
     snprintf(results[2].first, sizeof results[2].first, "session 3, transaction 17: lost");
     expect_statement(
         "NOT certified: 4,876 of 18,530 acknowledged rows were lost in 1 of 5 faults (2 kills, 3 "
-        "power losses). The first was fault 3, a power loss 2.10 ms after an acknowledgement: "
+        "power losses). The first finding was after fault 3, a power loss 2.10 ms after an "
+        "acknowledgement: "
         "session 3, transaction 17: lost.");
     assert_false(certificate_is_given(&certificate));
     results[4].findings[FINDING_LOST] = 1;
@@ -240,7 +241,8 @@ TEST(test_broken)
         "transactions were stored only in part, 6 lost transactions were followed by stored "
         "transactions, 7 tables and indexes were damaged and the server did not start again or a "
         "table could not be read (1 time) in 2 of 5 faults (2 kills, 3 power losses). The first "
-        "was fault 3, a power loss 2.10 ms after an acknowledgement: session 3, transaction 17: "
+        "finding was after fault 3, a power loss 2.10 ms after an acknowledgement: session 3, "
+        "transaction 17: "
         "lost.");
 }
 
@@ -250,9 +252,10 @@ TEST(test_broken_by_a_failure)
     certificate.verdict = CERTIFICATE_BROKEN;
     results[0].is_read = false;
     snprintf(results[0].failure, sizeof results[0].failure, "no answer within 60 s");
-    expect_statement("NOT certified: the server did not start again or a table could not be read "
-                     "(1 time) in 1 of 1 fault (1 kill). The first was fault 1, a kill at random: "
-                     "no answer within 60 s.");
+    expect_statement(
+        "NOT certified: the server did not start again or a table could not be read "
+        "(1 time) in 1 of 1 fault (1 kill). The first finding was after fault 1, a kill at random: "
+        "no answer within 60 s.");
 }
 
 TEST(test_unproven)
@@ -277,9 +280,10 @@ TEST(test_unfinished)
                      "row was lost, doubled or changed until then.");
     results[6].findings[FINDING_DUPLICATE] = 1;
     snprintf(results[6].first, sizeof results[6].first, "session 1, transaction 2");
-    expect_statement("NOT certified: only 7 of 20 faults were done: interrupted. Until then, 1 row "
-                     "was stored more than once. The first was fault 7, a power loss at random: "
-                     "session 1, transaction 2.");
+    expect_statement(
+        "NOT certified: only 7 of 20 faults were done: interrupted. Until then, 1 row "
+        "was stored more than once. The first finding was after fault 7, a power loss at random: "
+        "session 1, transaction 2.");
     certificate.series.count = 0;
     expect_statement("NOT certified: only 0 of 20 faults were done: interrupted.");
     certificate.series.count = 1;
@@ -624,7 +628,7 @@ TEST_BETWEEN(test_junit, make_folder, remove_folder)
         "    <testcase classname=\"append.certify\" name=\"certificate\" time=\"0\">\n"
         "      <failure type=\"broken\" message=\"NOT certified: 3 of 300 acknowledged rows were "
         "lost and 1 transaction was stored only in part in 1 of 3 faults (1 kill, 2 power losses). "
-        "The first was fault 2, a power loss at random: session &lt;3&gt;.\"/>\n"
+        "The first finding was after fault 2, a power loss at random: session &lt;3&gt;.\"/>\n"
         "    </testcase>\n"
         "    <testcase classname=\"append.certify\" name=\"files\" time=\"0\">\n"
         "      <error type=\"not-written\" message=\"&lt;no room&gt;\"/>\n"
