@@ -50,7 +50,12 @@ static struct rank_result describe_rank(struct job *job)
     const struct result *result = job->result;
     struct result judged = *result;
     judge_rank(job, &judged);
-    const bool is_elsewhere = job_select_server(job).is_remote;
+    const struct facts *facts = job->plan->facts;
+    const struct resource_summary *resources = &result->resources;
+    /* all ranks have the same --server-pid, but the process is on one of their machines */
+    const bool is_named = facts->server_pid != 0 || facts->server_cgroup != NULL;
+    const bool is_found = resources->server_pid != 0 || resources->memory_source == MEMORY_CGROUP;
+    const bool is_elsewhere = job_select_server(job).is_remote || (is_named && !is_found);
     struct rank_result part = {.is_known = true,
                                .gate_late_ns = result->gate_late_ns,
                                .hosts_here = is_elsewhere ? 0 : (unsigned)MAX(job->place_count, 1),

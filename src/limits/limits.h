@@ -151,7 +151,7 @@ struct evidence {
  * evidence, which the caller frees with free. Returns NULL when out of memory. */
 struct evidence *evidence_begin(const struct limits_question *question);
 
-/* Takes the readings while sessions are short of a resource: see on_shortage in load/session.h. */
+/* Takes the readings while sessions are short of a resource: see on_shortage in load/load.h. */
 void evidence_capture(struct evidence *evidence);
 
 /* Returns whether sessions that reconnected were refused because a setting of the server was

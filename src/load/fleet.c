@@ -8,7 +8,6 @@
 #include "load/fleet_state.h"
 #include "load/gate.h"
 #include "load/schedule.h"
-#include "load/transactions.h"
 
 /* Interval at which this rank reads its counters, to send them to the other ranks. */
 #define COUNT_NS (250 * MONO_NS_PER_MS)

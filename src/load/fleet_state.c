@@ -171,15 +171,17 @@ void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger)
     }
 }
 
-bool fleet_exchange(struct fleet *fleet, struct ranks_state *state, bool is_waiting,
+bool fleet_exchange(struct fleet *fleet, const struct ranks_state *state, bool is_waiting,
                     int64_t count_ns)
 {
     struct load *load = fleet->load;
     const int64_t now_ns = mono_now_ns();
-    state->reason = gate_reason(&load->gate);
-    state->is_stopped = state->reason != STOP_NOT_YET && state->reason != STOP_DURATION;
-    const bool has_changed = ranks_states_differ(state, &fleet->state);
+    const struct ranks_state before = fleet->state;
+    const enum stop_reason reason = gate_reason(&load->gate);
     fleet->state = *state;
+    fleet->state.reason = reason;
+    fleet->state.is_stopped = reason != STOP_NOT_YET && reason != STOP_DURATION;
+    const bool has_changed = ranks_states_differ(&fleet->state, &before);
     if (!has_changed && now_ns < fleet->next_exchange_ns) {
         return false;
     }

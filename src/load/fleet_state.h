@@ -71,11 +71,12 @@ void fleet_interrupt(struct fleet *fleet, bool only_leaving);
 /* Calls on_shortage, unless is_shortage_reported is already true. */
 void fleet_report_shortage(struct fleet *fleet);
 
-/* Sends *state to the other ranks and gets rank 0's orders, unless nothing has changed and the next
- * exchange is not due. Fills the state's counters, which are read every count_ns, and whether and
- * why the sessions were stopped; the caller fills the rest. is_waiting: this rank waits for the
- * others, so that it exchanges messages more often. Returns whether there are new orders. */
-bool fleet_exchange(struct fleet *fleet, struct ranks_state *state, bool is_waiting,
+/* Sends this rank's state to the other ranks and gets rank 0's orders, unless nothing has changed
+ * and the next exchange is not due. The caller fills *state, except for the counters, which are
+ * read every count_ns into fleet->state, and for whether and why the sessions were stopped.
+ * is_waiting: this rank waits for the others, so that it exchanges messages more often. Returns
+ * whether there are new orders. */
+bool fleet_exchange(struct fleet *fleet, const struct ranks_state *state, bool is_waiting,
                     int64_t count_ns);
 
 /* Returns the moment at which the last session finished its work; the moment at which the gate was

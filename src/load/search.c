@@ -11,7 +11,6 @@
 #include "base/mono.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "load/calls.h"
 #include "load/fleet_state.h"
 #include "load/gate.h"
 #include "measure/procfs.h"
@@ -318,15 +317,6 @@ static uint64_t calls_failed(struct search_state *state)
            recorder_read(recorder, RECORDER_TRANSACTIONS_IN_DOUBT);
 }
 
-/* Drops error causes recorded between two levels. */
-static void forget_causes(struct search_state *state)
-{
-    pthread_mutex_lock(&state->causes.lock);
-    state->causes.count = 0;
-    state->causes.others = 0;
-    pthread_mutex_unlock(&state->causes.lock);
-}
-
 /* Asks the sessions beyond level->sessions to leave, the last places first, and waits until they
  * have left. */
 static void retire(struct search_state *state, struct level *level)
@@ -354,7 +344,7 @@ static void retire(struct search_state *state, struct level *level)
         /* a call or transaction that was cut has failed, but must not count against the next
          * level */
         state->failed_before = calls_failed(state);
-        forget_causes(state);
+        causes_clear(&state->causes);
     }
 }
 
@@ -515,7 +505,7 @@ static void finish_level(struct search_state *state, struct level *level)
         causes_init(level->causes);
         causes_copy(level->causes, &state->causes);
     }
-    forget_causes(state);
+    causes_clear(&state->causes);
 }
 
 /* Brings the number of sessions to level->sessions, holds the sessions, and fills *level. */
@@ -695,7 +685,7 @@ static void follow_levels(struct search_state *state)
             end_search(state, SEARCH_MEMORY);
             continue;
         }
-        forget_causes(state);
+        causes_clear(&state->causes);
         level->sessions = state->fleet.orders.search.sessions;
         level->is_scripted = load->plan->script != NULL;
         struct level part = *level;
@@ -751,7 +741,7 @@ static void await_server(struct search_state *state)
             }
         }
     }
-    forget_causes(state);
+    causes_clear(&state->causes);
 }
 
 /* Returns how many of the `next` sessions fit into memory, or 0 if too few fit to be worth a

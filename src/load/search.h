@@ -35,9 +35,9 @@ struct search_task {
 };
 
 /* Runs a search with at most the plan's sessions. Returns when all sessions have ended. Fills
- * *result like fleet_run, but for what only a run has (session_list, fairness, metrics), and
- * task->search; adds to result->causes only mistakes in the script. Returns FATAL if memory ran
- * out, so that no session was started.
+ * *result like fleet_run, except the members that only a run has (session_list, fairness, metrics,
+ * batches, least_sessions), and fills task->search. Adds to result->causes only mistakes in the
+ * script. Returns FATAL if memory ran out, so that no session was started.
  *
  * With search->max_rows a hold ends early once it has written an eighth of the rows that were left,
  * but it lasts at least a second. Between two holds, sessions rest once they have written a

@@ -294,8 +294,10 @@ static bool count_hosts(const struct setup *setup, const struct plan *plan, stru
 static void verify_count(struct result *result)
 {
     const struct row_ledger *rows = &result->rows;
-    result_join_hosts(result, 0, rows->acknowledged,
-                      rows->acknowledged + rows->in_doubt + rows->rejected, &result->verification);
+    const int64_t acknowledged = (int64_t)rows->acknowledged;
+    const struct row_change written = {acknowledged,
+                                       acknowledged + (int64_t)(rows->in_doubt + rows->rejected)};
+    result_join_hosts(result, 0, &written, &result->verification);
     if (result->verification.state == VERIFICATION_DONE) {
         verification_evaluate(&result->verification, rows);
     }
@@ -305,11 +307,11 @@ static void verify_datasets(const struct plan *plan, struct result *result)
 {
     for (size_t i = 0; i < result->dataset_count; i++) {
         struct verification *verification = &result->datasets[i];
-        const uint64_t added = verification->added, taken = verification->taken;
-        const uint64_t least = added > taken ? added - taken : taken - added;
-        const uint64_t in_doubt = verification->added_in_doubt + verification->taken_in_doubt;
+        const int64_t net = (int64_t)(verification->added - verification->taken);
+        const struct row_change written = {net - (int64_t)verification->taken_in_doubt,
+                                           net + (int64_t)verification->added_in_doubt};
         if (is_changed(plan->script, i, verification)) {
-            result_join_hosts(result, i, least, least + in_doubt, verification);
+            result_join_hosts(result, i, &written, verification);
         }
         if (verification->state == VERIFICATION_DONE) {
             verification_evaluate_table(verification);

@@ -606,6 +606,15 @@ static void free_watch(struct wait_watch *watch)
     free(watch);
 }
 
+/* Signals the other ranks that this rank is alive. The caller holds the lock, which is free
+ * meanwhile. Main thread. */
+static void beat(struct wait_watch *watch)
+{
+    pthread_mutex_unlock(&watch->lock);
+    ranks_beat(watch->setup->ranks);
+    pthread_mutex_lock(&watch->lock);
+}
+
 /* Waits until the first polls have succeeded or failed. Cuts the connection of the polls after
  * BEGIN_S, or when the user interrupts the run. */
 static enum status wait_for_begin(struct wait_watch *watch, struct error *error)
@@ -616,7 +625,7 @@ static enum status wait_for_begin(struct wait_watch *watch, struct error *error)
         const int64_t now_ns = mono_now_ns();
         const struct timespec tick = mono_timespec(now_ns + LINE_TICK_NS);
         pthread_cond_timedwait(&watch->changed, &watch->lock, &tick);
-        ranks_beat(watch->setup->ranks);
+        beat(watch);
         if (!watch->has_tried && (now_ns > limit_ns || interrupt_requested())) {
             line_cut(&watch->line, NULL, NULL);
         }
@@ -695,7 +704,7 @@ void wait_watch_stop(struct wait_watch *watch)
     while (!watch->has_stopped) {
         const struct timespec limit = mono_timespec(mono_now_ns() + INTERRUPT_NS);
         pthread_cond_timedwait(&watch->changed, &watch->lock, &limit);
-        ranks_beat(watch->setup->ranks);
+        beat(watch);
         if (!watch->has_stopped) {
             line_cut(&watch->line, NULL, NULL);
         }

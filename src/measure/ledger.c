@@ -183,6 +183,14 @@ const struct cause *causes_most_frequent(const struct causes *causes, enum cause
     return most;
 }
 
+void causes_clear(struct causes *causes)
+{
+    pthread_mutex_lock(&causes->lock);
+    causes->count = 0;
+    causes->others = 0;
+    pthread_mutex_unlock(&causes->lock);
+}
+
 void causes_copy(struct causes *into, struct causes *from)
 {
     pthread_mutex_lock(&from->lock);

@@ -210,6 +210,9 @@ const struct cause *causes_most_frequent(const struct causes *causes, enum cause
  * threads. Each keeps its own mutex. */
 void causes_copy(struct causes *into, struct causes *from);
 
+/* Forgets all causes. */
+void causes_clear(struct causes *causes);
+
 extern const char *const cause_phase_names[]; /* names of the phases: "connect", "append", ... */
 
 /* A range of rows, first … first+rows-1, that were begun but not all acknowledged. */

@@ -120,10 +120,13 @@ void result_allocate_invariants(struct result *result, size_t count)
     result->lacks_invariants = result->invariants == NULL;
 }
 
-/* The changes of a table at all hosts together. */
+/* The changes of a table's number of rows at the hosts. */
 struct host_changes {
+    size_t hosts;                       /* number of hosts that were counted */
     bool is_same_before, is_same_after; /* the hosts had the same number of rows */
-    uint64_t sum, largest;              /* changes of the number of rows */
+    int64_t sum;
+    int64_t nearest;  /* change that is nearest to what the run wrote */
+    bool has_changed; /* the number changed at a host */
 };
 
 /* What the counts of a table say about the hosts. */
@@ -133,34 +136,47 @@ enum hosts_are {
     HOSTS_UNCLEAR,
 };
 
-/* Decides whether the hosts are one database. The run changed the table by `least` to `most` rows:
- * each host of one database shows all of them, and the changes of separate databases add up to
- * them. If neither is exactly so, the hypothesis counts that is much closer: rows were lost, or
- * another client wrote. */
-static enum hosts_are compare_hosts(const struct host_changes *changes, uint64_t least,
-                                    uint64_t most)
+/* Returns how far a change is from what the run wrote. */
+static int64_t distance(int64_t change, const struct row_change *written)
 {
-    const uint64_t surplus = changes->sum > most ? changes->sum - most : 0;
-    const uint64_t missing = changes->largest < least ? least - changes->largest : 0;
+    return MAX(MAX(written->least - change, change - written->most), (int64_t)0);
+}
+
+/*
+ * Decides whether the hosts are one database. Each host of one database shows all changes of the
+ * run, some perhaps later; the changes of separate databases add up to them. If neither is exactly
+ * so, rows were lost, or another client wrote: then the hypothesis counts that is much nearer. It
+ * is HOSTS_SEPARATE whenever the changes add up to less than was written, because rows are then
+ * missing in any case.
+ */
+static enum hosts_are compare_hosts(const struct host_changes *changes,
+                                    const struct row_change *written)
+{
+    const int64_t of_sum = distance(changes->sum, written);
+    const int64_t of_one = distance(changes->nearest, written);
+    const int64_t size = MAX(llabs(written->least), llabs(written->most));
+    const bool is_short = (changes->sum >= 0 && changes->sum < written->least) ||
+                          (changes->sum <= 0 && changes->sum > written->most);
     if (!changes->is_same_before) {
         return HOSTS_SEPARATE;
     }
-    if (missing == 0 && (changes->is_same_after || surplus > 0)) {
+    if (of_one == 0 && changes->is_same_after) {
         return HOSTS_ONE;
     }
-    if (surplus <= missing / 4) {
+    if (changes->hosts < 2 || is_short || of_sum <= MAX(of_one / 4, size / 100)) {
         return HOSTS_SEPARATE;
     }
-    return missing <= surplus / 2 ? HOSTS_ONE : HOSTS_UNCLEAR;
+    const bool is_shown_twice = changes->is_same_after || of_sum >= size / 4;
+    return of_one <= of_sum / 2 && is_shown_twice ? HOSTS_ONE : HOSTS_UNCLEAR;
 }
 
-void result_join_hosts(struct result *result, size_t table, uint64_t least, uint64_t most,
+void result_join_hosts(struct result *result, size_t table, const struct row_change *written,
                        struct verification *verification)
 {
     struct table_count first = {.is_counted = false};
     const struct host_result *unknown = NULL;
     struct host_changes changes = {.is_same_before = true, .is_same_after = true};
-    uint64_t highest = 0, before = 0, after = 0;
+    uint64_t highest = 0, lowest = UINT64_MAX, before = 0, after = 0;
     for (size_t i = 0; i < result->host_count; i++) {
         const struct host_result *host = &result->hosts[i];
         const struct table_count *count = &host->tables[table];
@@ -170,27 +186,31 @@ void result_join_hosts(struct result *result, size_t table, uint64_t least, uint
             unknown = has_written ? host : unknown;
             continue;
         }
-        const uint64_t change = count->after > count->before ? count->after - count->before
-                                                             : count->before - count->after;
+        const int64_t change = (int64_t)(count->after - count->before);
+        if (!first.is_counted || distance(change, written) < distance(changes.nearest, written)) {
+            changes.nearest = change;
+        }
         first = first.is_counted ? first : *count;
         highest = MAX(highest, count->after);
+        lowest = MIN(lowest, count->after);
         changes.is_same_before = changes.is_same_before && count->before == first.before;
         changes.is_same_after = changes.is_same_after && count->after == first.after;
+        changes.has_changed = changes.has_changed || change != 0;
         changes.sum += change;
-        changes.largest = MAX(changes.largest, change);
+        changes.hosts++;
         before += count->before;
         after += count->after;
     }
-    const enum hosts_are are =
-        first.is_counted ? compare_hosts(&changes, least, most) : HOSTS_SEPARATE;
+    const enum hosts_are are = first.is_counted ? compare_hosts(&changes, written) : HOSTS_SEPARATE;
     const bool is_one = are == HOSTS_ONE;
-    if (most > 0 && changes.sum > 0) { /* another table shows nothing about the hosts */
+    const bool is_written = written->least != 0 || written->most != 0;
+    if (is_written && changes.has_changed) { /* another table shows nothing about the hosts */
         result->are_hosts_one = is_one && (result->are_hosts_one || !result->are_hosts_known);
         result->are_hosts_known = true;
     }
     verification->state = VERIFICATION_DONE;
     verification->rows_before = is_one ? first.before : before;
-    verification->rows_after = is_one ? highest : after;
+    verification->rows_after = is_one ? (written->most < 0 ? lowest : highest) : after;
     if (!is_one && (!first.is_counted || unknown != NULL)) {
         const struct host_result *host = unknown == NULL ? &result->hosts[0] : unknown;
         verification->state = VERIFICATION_FAILED;
@@ -202,11 +222,11 @@ void result_join_hosts(struct result *result, size_t table, uint64_t least, uint
                  place[0] == '\0' ? (int)sizeof verification->reason : 120, host->reason);
     } else if (are == HOSTS_UNCLEAR) {
         verification->state = VERIFICATION_FAILED;
-        snprintf(
-            verification->reason, sizeof verification->reason,
-            "the hosts' numbers of rows grew by %s in all and by %s at most, which fits neither "
-            "one database nor separate ones",
-            UNITS_COUNT(changes.sum), UNITS_COUNT(changes.largest));
+        snprintf(verification->reason, sizeof verification->reason,
+                 "append cannot tell whether the hosts are one database: their numbers of rows "
+                 "changed by %s in all, but by %s at one host; run again with one host",
+                 UNITS_COUNT((uint64_t)llabs(changes.sum)),
+                 UNITS_COUNT((uint64_t)llabs(changes.nearest)));
     }
 }
 

@@ -358,15 +358,20 @@ bool result_allocate_metrics(struct result *result, const struct script *script)
  * and lacks_invariants is set. */
 void result_allocate_invariants(struct result *result, size_t count);
 
-/* Joins the counts of all hosts for table number `table`, which the run changed by `least` to
- * `most` rows. Fills rows_before, rows_after and the state; when a host with rows of the run was
- * not counted, the state is VERIFICATION_FAILED, with the reason.
+/* The number of rows by which a run changed a table: added rows less removed rows. */
+struct row_change {
+    int64_t least, most; /* they differ by the rows in doubt */
+};
+
+/* Joins the counts of all hosts for table number `table`, which the run changed by `written`. Fills
+ * rows_before, rows_after and the state; when a host with rows of the run was not counted, the
+ * state is VERIFICATION_FAILED, with the reason.
  *
  * The hosts are one database if they had the same count before, and after the run either all hosts
- * show the added rows, or their changes add up to much more than `most`. Then the highest count is
- * used; otherwise the counts are added up. If the counts fit neither, the state is
+ * show the change, or their changes add up to much more. Then the count of the host that shows the
+ * most changes is used; otherwise the counts are added up. If the counts fit neither, the state is
  * VERIFICATION_FAILED. result->are_hosts_one becomes true if every table that changed says so. */
-void result_join_hosts(struct result *result, size_t table, uint64_t least, uint64_t most,
+void result_join_hosts(struct result *result, size_t table, const struct row_change *written,
                        struct verification *verification);
 
 /* Frees the result and everything it owns. `result` may be NULL. */

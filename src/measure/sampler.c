@@ -50,8 +50,8 @@ struct hold {
 
 struct sampler {
     struct sampler_config config;
-    pthread_mutex_t
-        lock; /* guards events, hold and go_ns; only the measuring thread uses the rest */
+    /* guards events, hold and go_ns; only the measuring thread uses the rest */
+    pthread_mutex_t lock;
     pthread_cond_t wake;
     unsigned events; /* flags of enum sampler_event */
     struct hold hold;

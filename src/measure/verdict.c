@@ -232,8 +232,8 @@ static const char *describe_broken(const struct result *result, char text[TEXT_B
 /* A machine that runs append, in one process or several. */
 struct client_machine {
     const char *name;  /* name of the machine; NULL without ranks */
-    const char *bound; /* see resource_summary.client_bound; NULL or "" if nothing keeps append from
-                          the CPUs */
+    const char *bound; /* see resource_summary.client_bound; "" if nothing keeps append from the
+                          CPUs */
     struct cpu_shares mean;
     bool has_server;
     double time_ns, run_queue_ns; /* times of the session threads */
@@ -274,22 +274,25 @@ static void judge_machine(struct judge *judge, const struct client_machine *mach
     const double starved = starved_share(machine);
     const bool is_local = machine->has_server, is_known = client >= 0 && others >= 0;
     const bool is_starved = is_known && starved > STARVED_SHARE;
-    const char *bound = is_starved && machine->bound != NULL ? machine->bound : "";
+    const char *bound = is_starved ? machine->bound : "";
+    const bool has_name = machine->name != NULL;
     char place[80] = "";
-    if (machine->name != NULL) {
+    if (has_name) {
         snprintf(place, sizeof place, "machine %.60s is ", machine->name);
     }
     INVALID_IF(judge, is_known && !is_local && client >= BUSY_PERCENT,
-               "%sclient-bound: append itself used %.0f %% of this machine's CPUs", place, client);
+               "%sclient-bound: append itself used %.0f %% of %s CPUs", place, client,
+               has_name ? "its" : "this machine's");
     INVALID_IF(judge,
                is_known && is_local && host >= BUSY_PERCENT && client > server && client > others,
                "%sclient-bound: append used %.0f %% of the CPUs, the server only %.0f %%", place,
                client, server);
-    INVALID_IF(
-        judge,
-        bound[0] != '\0' || (is_starved && host < BUSY_PERCENT && !(is_local && server >= 50)),
-        "%sclient-bound: sessions waited for a CPU of this machine %.0f %% of their time%s%s",
-        place, 100 * starved, bound[0] == '\0' ? "" : ", and ", bound);
+    INVALID_IF(judge,
+               bound[0] != '\0' ||
+                   (is_starved && host < BUSY_PERCENT && !(is_local && server >= 50)),
+               "%sclient-bound: sessions waited for %s %.0f %% of their time%s%s", place,
+               has_name ? "one of its CPUs" : "a CPU of this machine", 100 * starved,
+               bound[0] == '\0' ? "" : ", and ", bound);
 }
 
 /* Returns the number of machines to judge: this machine, or that of each rank. */
@@ -449,12 +452,12 @@ static void judge_client(struct judge *judge)
     /* an embedded database shares append's CPU time */
     const bool is_long = !judge->context->is_embedded && result->append_ns >= SHORTEST_NS;
     const char *still = describe_standstill(result, TEXT);
-    judge_ranks(judge);
     INVALID_IF(judge, still[0] != '\0', "%s", still);
     for (size_t i = 0; is_long && i < machine_count(result); i++) {
         const struct client_machine machine = machine_of(judge, i);
         judge_machine(judge, &machine);
     }
+    judge_ranks(judge);
 }
 
 /* Rules: --stop-when ended the run; sessions, or rows of the script's tables, are missing. */
@@ -857,15 +860,17 @@ void result_judge(struct result *result, const struct judge_context *context)
              changed);
 }
 
-/* Counts the levels that held, and those of them at which other programs used most of the CPUs. */
+/* Counts the levels that held, and those of them at which other programs used most of the CPUs. A
+ * level has the CPU shares of the machine with the server, if a rank saw the server. */
 static unsigned count_disturbed(const struct search *search, bool is_local, unsigned *held)
 {
     unsigned disturbed = 0;
     *held = 0;
     for (size_t i = 0; i < search->count; i++) {
-        const struct client_machine machine = {.mean = search->levels[i].cpu,
-                                               .has_server = is_local};
-        const bool is_held = search->levels[i].outcome == LEVEL_HELD;
+        const struct level *level = &search->levels[i];
+        const struct client_machine machine = {.mean = level->cpu,
+                                               .has_server = is_local || level->cpu.server >= 0};
+        const bool is_held = level->outcome == LEVEL_HELD;
         *held += is_held;
         disturbed += is_held && is_disturbed(&machine);
     }
@@ -928,9 +933,10 @@ static void judge_search(struct judge *judge, const struct search *search)
     FAIL_IF(judge, search->end == SEARCH_STUCK, end_code, "",
             "%s, then some sessions did not disconnect", held);
     DEGRADED_IF(judge, disturbed > 0,
-                "%s, but other programs used most of this machine's CPUs at %u of %u levels: "
-                "rows/s and the knee do not describe the server",
-                held, disturbed, held_levels);
+                "%s, but other programs used most of %s CPUs at %u of %u levels: rows/s and the "
+                "knee do not describe the server",
+                held, result->rank_count > 0 ? "a machine's" : "this machine's", disturbed,
+                held_levels);
     VALID_IF(judge, search->end == SEARCH_FOUND, "%s; %s were not", held, failed);
     VALID_IF(judge, search->failed > 0, "%s; %s were not; the numbers in between were not tried",
              held, failed);

@@ -458,10 +458,10 @@ static bool add_interval_histogram(struct slot *slot, const struct span *span, s
 /* Adds the counters of an interval to the slots of its span, which begin at `slot`: to the counters
  * of a host or, with `host` -1, to those of all hosts. */
 static void add_interval_counters(struct slot *slot, const struct span *span, int host,
-                                  struct reader *reader)
+                                  const uint64_t counters[RECORDER_COUNTERS])
 {
     for (size_t c = 0; c < RECORDER_COUNTERS; c++) {
-        uint64_t left = get(reader);
+        uint64_t left = counters[c];
         for (size_t i = 0; i < span->count && left > 0; i++) {
             const uint64_t part = find_part(left, find_share(span, i));
             *(host < 0 ? &slot[i].counters[c] : &slot[i].hosts_counters[host][c]) += part;
@@ -471,12 +471,17 @@ static void add_interval_counters(struct slot *slot, const struct span *span, in
 }
 
 /* Adds the head of an interval to the slots of its span, which begin at `slot`. `before` is the
- * previous interval of the same rank and kind, or all 0. */
+ * previous interval of the same rank and kind, or all 0. `acknowledged`: rows of the interval. */
 static void add_interval_head(struct slot *slot, const struct span *span,
-                              const struct interval_head *head, const struct interval_head *before)
+                              const struct interval_head *head, const struct interval_head *before,
+                              uint64_t acknowledged)
 {
     const struct span earlier = find_span(before);
-    int64_t left = (int64_t)(head->rows_held - before->rows_held);
+    /* rows from before the run were there at the beginning of the first interval */
+    const uint64_t had = before->end_ns == 0 ? head->rows_held - MIN(head->rows_held, acknowledged)
+                                             : before->rows_held;
+    int64_t left = (int64_t)(head->rows_held - had);
+    slot->head.rows_held += before->end_ns == 0 ? had : 0;
     for (size_t i = 0; i < span->count; i++) {
         struct interval_head *sum = &slot[i].head;
         const int64_t second_ns = (int64_t)(span->first + i) * SECOND_NS;
@@ -511,9 +516,11 @@ static bool add_interval(struct merge *merge, struct reader *reader, struct inte
         return reader->has_failed;
     }
     struct slot *slot = &slots->entries[span.first];
-    add_interval_head(slot, &span, &head, &before[is_stage]);
+    uint64_t counters[RECORDER_COUNTERS];
+    get_numbers(reader, counters, sizeof counters);
+    add_interval_head(slot, &span, &head, &before[is_stage], counters[RECORDER_ROWS_ACKNOWLEDGED]);
     before[is_stage] = head;
-    add_interval_counters(slot, &span, -1, reader);
+    add_interval_counters(slot, &span, -1, counters);
     const uint64_t hosts = get(reader);
     if (hosts != (merge->host_histograms == NULL ? 0 : merge->result->totals.hosts)) {
         reader->has_failed = true;
@@ -527,7 +534,8 @@ static bool add_interval(struct merge *merge, struct reader *reader, struct inte
         has_memory = has_memory && slot[i].hosts_counters != NULL;
     }
     for (size_t i = 0; i < hosts && has_memory; i++) {
-        add_interval_counters(slot, &span, (int)i, reader);
+        get_numbers(reader, counters, sizeof counters);
+        add_interval_counters(slot, &span, (int)i, counters);
     }
     for (size_t i = 0; i < OPERATIONS && has_memory; i++) {
         has_memory = !is_series(i) || add_interval_histogram(slot, &span, i, reader);

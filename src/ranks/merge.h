@@ -4,8 +4,8 @@
  * Ledgers, counters and histograms are added, so percentiles are percentiles of all sessions.
  * Intervals are added second by second; an interval that covers several seconds is divided among
  * them by time. This is possible because the clocks of the ranks were compared before the run
- * (ranks/ranks.h). Packed bytes can be read only by the same version on the
- * same kind of machine: merge_layout must be equal.
+ * (ranks/ranks.h). Packed bytes can be read only by the same version on the same kind of machine:
+ * merge_layout must be equal.
  */
 #ifndef RANKS_MERGE_H
 #define RANKS_MERGE_H

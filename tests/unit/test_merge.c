@@ -228,7 +228,7 @@ TEST(test_two)
     struct verification verification = {.state = VERIFICATION_NONE};
     assert_ptr_equal(whole->hosts[0].counters, whole->totals.counters);
     snprintf(whole->hosts[0].reason, sizeof whole->hosts[0].reason, "gone");
-    result_join_hosts(whole, 0, 1, 1, &verification);
+    result_join_hosts(whole, 0, &(struct row_change){1, 1}, &verification);
     assert_int_equal(verification.state, VERIFICATION_FAILED);
     assert_string_equal(verification.reason, "gone");
 
@@ -362,6 +362,7 @@ TEST(test_seconds)
             struct buffer bytes = {0};
             struct error error = {.kind = ERROR_NONE};
             part_init(&part, r, 1, 10);
+            part.held = r == 0 ? 50000 : 0; /* rows from before the run */
             assert_true(recorder_snapshot_add_hosts(&part.result.totals, 2));
             part.recorder = recorder_create_for_hosts(1, 1, OPERATIONS, 2);
             assert_non_null(part.recorder);
@@ -382,7 +383,7 @@ TEST(test_seconds)
         }
         assert_true(merge_finish(merge));
         assert_int_equal(merge_interval_count(merge), seconds);
-        uint64_t held = 0;
+        uint64_t held = 50000;
         for (size_t i = 0; i < seconds; i++) {
             struct interval interval;
             const uint64_t rows = 1000 + cases[n].rows[i];

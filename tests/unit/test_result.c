@@ -144,10 +144,9 @@ TEST(test_joined_hosts)
         {{5, 6, 5}, {105, 105, 105}, false, 16, 315}, /* before the run they differed */
         {{6, 5, 5}, {105, 105, 105}, false, 16, 315},
         {{5, 5, 6}, {105, 105, 105}, false, 16, 315},
-        {{5, 5, 5}, {45, 45, 45}, false, 15, 135},  /* 120: all that was written */
-        {{5, 5, 5}, {45, 46, 45}, false, 15, 136},  /* 121: another client has added a row */
-        {{5, 5, 5}, {84, 84, 84}, true, 5, 84},     /* 237 */
-        {{105, 105, 105}, {5, 5, 5}, true, 105, 5}, /* rows that were removed */
+        {{5, 5, 5}, {45, 45, 45}, false, 15, 135}, /* 120: all that was written */
+        {{5, 5, 5}, {45, 46, 45}, false, 15, 136}, /* 121: another client has added a row */
+        {{5, 5, 5}, {84, 84, 84}, true, 5, 84},    /* 237 */
         {{5, 5, 5}, {5, 105, 5}, false, 15, 115},
         {{5, 5, 5}, {105, 5, 5}, false, 15, 115},
         {{5, 5, 5}, {5, 5, 105}, false, 15, 115},
@@ -155,6 +154,7 @@ TEST(test_joined_hosts)
     static const uint64_t none[RECORDER_COUNTERS] = {0};
     static const uint64_t writes[RECORDER_COUNTERS] = {[RECORDER_WRITES] = 1};
     static const uint64_t rows[RECORDER_COUNTERS] = {[RECORDER_ROWS_ACKNOWLEDGED] = 1};
+    const struct row_change written = {100, 120};
     struct result *r = make_result();
     struct verification view = {.state = VERIFICATION_NONE};
     assert_true(result_allocate_tables(r, 3, 2, false));
@@ -169,22 +169,38 @@ TEST(test_joined_hosts)
                 (struct table_count){true, cases[k].before[i], cases[k].after[i]};
         }
         r->are_hosts_known = false;
-        result_join_hosts(r, 1, 100, 120, &view);
+        result_join_hosts(r, 1, &written, &view);
         assert_int_equal(view.state, VERIFICATION_DONE);
         assert_int_equal(r->are_hosts_one, cases[k].is_one);
         assert_int_equal(view.rows_before, cases[k].joined_before);
         assert_int_equal(view.rows_after, cases[k].joined_after);
     }
+    /* rows that were removed: the last host lags */
+    for (size_t i = 0; i < 3; i++) {
+        r->hosts[i].tables[1] = (struct table_count){true, 105, i == 2 ? 15 : 5};
+    }
+    r->are_hosts_known = false;
+    result_join_hosts(r, 1, &(struct row_change){-100, -100}, &view);
+    assert_true(r->are_hosts_one);
+    assert_int_equal(view.rows_after, 5);
+    /* separate databases, in one of which rows were removed */
+    for (size_t i = 0; i < 3; i++) {
+        r->hosts[i].tables[1] = (struct table_count){true, 105, i == 0 ? 135 : 100};
+    }
+    r->are_hosts_known = false;
+    result_join_hosts(r, 1, &(struct row_change){20, 20}, &view);
+    assert_false(r->are_hosts_one);
+    assert_int_equal(view.rows_after - view.rows_before, 20);
     /* a table that the run does not write to shows nothing about the hosts */
     r->are_hosts_one = true;
-    result_join_hosts(r, 1, 0, 0, &view);
+    result_join_hosts(r, 1, &(struct row_change){0, 0}, &view);
     assert_true(r->are_hosts_one);
     /* every table that changed must say the same */
     for (size_t i = 0; i < 3; i++) {
         r->hosts[i].tables[1] = (struct table_count){true, 5, 105};
     }
     r->are_hosts_one = false;
-    result_join_hosts(r, 1, 100, 120, &view);
+    result_join_hosts(r, 1, &written, &view);
     assert_int_equal(view.rows_after, 105);
     assert_false(r->are_hosts_one);
     for (size_t i = 0; i < 3; i++) {
@@ -192,26 +208,26 @@ TEST(test_joined_hosts)
     }
     /* a host without rows of the run need not be counted */
     r->hosts[2].tables[1].is_counted = false;
-    result_join_hosts(r, 1, 100, 120, &view);
+    result_join_hosts(r, 1, &written, &view);
     assert_int_equal(view.state, VERIFICATION_DONE);
     assert_int_equal(view.rows_after, 10);
     r->hosts[2].counters = writes;
-    result_join_hosts(r, 1, 100, 120, &view);
+    result_join_hosts(r, 1, &written, &view);
     assert_int_equal(view.state, VERIFICATION_FAILED);
     assert_string_equal(view.reason, "host h2:1: reason 2");
     r->hosts[2].counters = rows;
     r->hosts[1].tables[1].is_counted = false;
     r->hosts[1].counters = none;
-    result_join_hosts(r, 1, 100, 120, &view);
+    result_join_hosts(r, 1, &written, &view);
     assert_int_equal(view.state, VERIFICATION_FAILED);
     assert_string_equal(view.reason, "host h2:1: reason 2");
     r->hosts[2].counters = none;
     r->hosts[0].tables[1].is_counted = false; /* no host was counted */
-    result_join_hosts(r, 1, 100, 120, &view);
+    result_join_hosts(r, 1, &written, &view);
     assert_int_equal(view.state, VERIFICATION_FAILED);
     assert_string_equal(view.reason, "host h0:1: reason 0");
     r->host_count = 1;
-    result_join_hosts(r, 1, 100, 120, &view);
+    result_join_hosts(r, 1, &written, &view);
     assert_string_equal(view.reason, "reason 0");
     r->host_count = 3;
     result_free(r);

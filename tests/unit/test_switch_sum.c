@@ -99,13 +99,13 @@ TEST(lines)
     assert_part(answer,
                 "0.5 of the server's 4.0 threads used a CPU, 0.3 waited for one, 0.2 for the "
                 "disk, and 3.0 for another thread");
-    assert_null(strstr(answer, "not of single calls;"));
+    assert_null(strstr(answer, "not single calls;"));
     waits->is_restarted = true;
     waits->lost = UINT64_MAX;
     kernel_waits_answer(waits, answer);
-    const char *end = strstr(answer, "not of single calls");
+    const char *end = strstr(answer, "not single calls");
     assert_string_equal(end == NULL ? "" : end,
-                        "not of single calls; the server was restarted, and its new processes are "
+                        "not single calls; the server was restarted, and its new processes are "
                         "missing; 18446744073709551615 context switches were missed");
     free(waits);
 }

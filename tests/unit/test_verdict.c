@@ -73,7 +73,7 @@ TEST(test_ranks)
     expect(r, &local, VERDICT_VALID, EXIT_CODE_OK, "every row");
     ranks[1].resources.mean_cpu.client = ranks[2].resources.mean_cpu.client = 46;
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
-           "machine b is client-bound: append itself used 92 %");
+           "machine b is client-bound: append itself used 92 % of its CPUs");
     /* the server is on the machine of rank 1 and used more CPU time than the rank */
     ranks[1].hosts_here = 1;
     ranks[1].resources.mean_cpu = (struct cpu_shares){99, 60, 19};
@@ -101,11 +101,18 @@ TEST(test_ranks)
     ranks[1].resources.mean_cpu = (struct cpu_shares){80, 30, 19};
     ranks[2].resources.mean_cpu = (struct cpu_shares){80, -1, 19};
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
-           "machine b is client-bound: sessions waited for a CPU of this machine 95 %");
+           "machine b is client-bound: sessions waited for one of its CPUs 95 %");
     ranks[2].counters[RECORDER_RUN_QUEUE_NS] = 0;
     ranks[0].verdict = VERDICT_INVALID;
     snprintf(ranks[0].verdict_reason, sizeof ranks[0].verdict_reason, "it stood still");
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID, "machine a, rank 0: it stood still");
+    /* what is true of the machine comes before what a rank found alone */
+    ranks[1].resources.mean_cpu = (struct cpu_shares){99, 30, 30};
+    ranks[2].resources.mean_cpu = (struct cpu_shares){99, -1, 30};
+    expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
+           "machine b is client-bound: append used 60 % of the CPUs, the server only 30 %");
+    ranks[1].resources.mean_cpu = (struct cpu_shares){80, 30, 19};
+    ranks[2].resources.mean_cpu = (struct cpu_shares){80, -1, 19};
     ranks[0].verdict = VERDICT_VALID;
     ranks[1].clock_drift_ns = -150000000;
     ranks[1].clock_drift_error_ns = 60000000;
@@ -1062,10 +1069,12 @@ TEST(test_hosts_are_joined)
         {{0, 0}, {100, 60}, false, 0, 160},  /* two databases, 40 rows are lost */
         {{0, 0}, {100, 101}, false, 0, 201}, /* two databases, another client added a row */
         {{0, 0}, {110, 110}, false, 0, 220},
+        {{0, 0}, {200, 1}, false, 0, 201},    /* two databases: the run wrote to the first one */
         {{5, 9}, {105, 109}, false, 14, 214}, /* two databases: the counts differed before */
         {{1000, 0}, {1100, 100}, false, 1000, 1200},
     };
     static const uint64_t counters[RECORDER_COUNTERS] = {[RECORDER_ROWS_ACKNOWLEDGED] = 100};
+    const struct row_change written = {200, 200};
     struct result *r = make_good();
     assert_true(result_allocate_tables(r, 2, 1, false));
     struct host_result *hosts = r->hosts;
@@ -1080,7 +1089,7 @@ TEST(test_hosts_are_joined)
                 .is_counted = true, .before = cases[i].before[k], .after = cases[i].after[k]};
         }
         r->are_hosts_known = false;
-        result_join_hosts(r, 0, 200, 200, &view);
+        result_join_hosts(r, 0, &written, &view);
         assert_int_equal(view.state, VERIFICATION_DONE);
         assert_int_equal(r->are_hosts_one, cases[i].is_one);
         assert_int_equal(view.rows_before, cases[i].joined_before);
@@ -1090,22 +1099,23 @@ TEST(test_hosts_are_joined)
     for (size_t k = 0; k < 2; k++) {
         hosts[k].tables[0] = (struct table_count){.is_counted = true, .after = 130};
     }
-    result_join_hosts(r, 0, 200, 200, &view);
+    result_join_hosts(r, 0, &written, &view);
     assert_int_equal(view.state, VERIFICATION_FAILED);
     assert_string_equal(view.reason,
-                        "the hosts' numbers of rows grew by 260 in all and by 130 at most, which "
-                        "fits neither one database nor separate ones");
+                        "append cannot tell whether the hosts are one database: their numbers of "
+                        "rows changed by 260 in all, but by 130 at one host; run again with one "
+                        "host");
     r->are_hosts_known = false;
     /* a host that cannot be counted leaves its rows unknown, unless the other host has all rows */
     hosts[1].tables[0].is_counted = false;
     snprintf(hosts[1].reason, sizeof hosts[1].reason, "no answer");
     hosts[0].tables[0].before = 0;
     hosts[0].tables[0].after = 200;
-    result_join_hosts(r, 0, 200, 200, &view);
+    result_join_hosts(r, 0, &written, &view);
     assert_int_equal(view.state, VERIFICATION_DONE);
     assert_true(r->are_hosts_one);
     hosts[0].tables[0].after = 100;
-    result_join_hosts(r, 0, 200, 200, &view);
+    result_join_hosts(r, 0, &written, &view);
     assert_int_equal(view.state, VERIFICATION_FAILED);
     assert_string_equal(view.reason, "host b:2: no answer");
     result_free(r);
@@ -1489,10 +1499,9 @@ TEST(test_words_about_ranks)
     ranks[2].resources.mean_cpu = (struct cpu_shares){92, -1, 47};
     expect_words(r, &here, EXIT_CODE_OK, ALL_ROWS, "");
     snprintf(ranks[2].machine, sizeof ranks[2].machine, "a");
-    expect_words(
-        r, &here, EXIT_CODE_INVALID,
-        "machine a is client-bound: append itself used 94 % of this machine's CPUs",
-        "INVALID: machine a is client-bound: append itself used 94 % of this machine's CPUs");
+    expect_words(r, &here, EXIT_CODE_INVALID,
+                 "machine a is client-bound: append itself used 94 % of its CPUs",
+                 "INVALID: machine a is client-bound: append itself used 94 % of its CPUs");
     ranks[2].is_known = false;
     expect_words(r, &there, EXIT_CODE_SHORT, ALL_ROWS,
                  "rank 2 on machine a was lost after a signal: the figures include what its "
@@ -2248,7 +2257,16 @@ TEST(test_words_about_levels_next_to_other_programs)
                   "297 sessions were held, but other programs used most of this machine's CPUs at "
                   "2 of 3 levels: rows/s and the knee do not describe the server");
     assert_int_equal(made->result.verdict, VERDICT_DEGRADED);
-    search_judge(&made->search, &made->result,
-                 &(struct judge_context){.is_local = false}); /* all used by others or append */
+    /* another rank sees the server on its machine */
+    struct rank_result ranks[2] = {{.is_known = true}, {.is_known = true}};
+    made->result.ranks = ranks;
+    made->result.rank_count = 2;
+    search_judge(&made->search, &made->result, &remote);
+    assert_non_null(
+        strstr(made->result.verdict_reason, "most of a machine's CPUs at 2 of 3 levels"));
+    for (size_t i = 0; i < 4; i++) {
+        levels[i].cpu.server = -1;
+    }
+    search_judge(&made->search, &made->result, &remote); /* all used by others or append */
     assert_non_null(strstr(made->result.verdict_reason, "at 3 of 3 levels"));
 }
