@@ -949,6 +949,18 @@ static void write_text(const struct comparison *comparison)
     }
 }
 
+/* Returns whether the threshold has an effect: only repeated runs are tested. */
+static bool check_threshold(const struct comparison *comparison, const struct plan *plan,
+                            struct error *error)
+{
+    if (!comparison->is_sweep && option_is_given(plan, "threshold")) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--threshold applies to sweeps with --repeat, not to single runs");
+        return false;
+    }
+    return true;
+}
+
 enum exit_code command_compare(int argc, char **argv)
 {
     struct plan plan;
@@ -959,10 +971,11 @@ enum exit_code command_compare(int argc, char **argv)
         return code;
     }
     struct comparison comparison = {.threshold = plan.compare.threshold};
-    const bool is_compared = read_sides(&comparison, plan.folders, &error) == STATUS_OK &&
-                             compare(&comparison, &error) == STATUS_OK &&
-                             check_bounds(&comparison, plan.compare.fail_if,
-                                          plan.compare.fail_if_count, &error) == STATUS_OK;
+    const bool is_compared =
+        read_sides(&comparison, plan.folders, &error) == STATUS_OK &&
+        check_threshold(&comparison, &plan, &error) && compare(&comparison, &error) == STATUS_OK &&
+        check_bounds(&comparison, plan.compare.fail_if, plan.compare.fail_if_count, &error) ==
+            STATUS_OK;
     if (comparison.has_failed) {
         error_clear(&error);
         error_set(&error, ERROR_MEMORY, 0, NULL, "out of memory for the comparison");

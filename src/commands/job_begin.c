@@ -68,9 +68,13 @@ static enum exit_code check_server(struct job *job, struct error *error)
         const enum exit_code code = judge_limits(plan, &list, &first, error);
         const bool may_get_room = first != NULL && first->id == LIMIT_SESSIONS && first->used > 0 &&
                                   first->allowed >= first->needed;
-        if (code == EXIT_CODE_OK || !may_get_room || mono_now_ns() >= limit_ns ||
-            interrupt_requested()) {
+        if (code == EXIT_CODE_OK || !may_get_room || mono_now_ns() >= limit_ns) {
             return code;
+        }
+        if (interrupt_requested()) {
+            error_clear(error);
+            error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted before the first session");
+            return EXIT_CODE_INTERRUPTED;
         }
         mono_sleep(ROOM_PAUSE_NS);
         error_clear(error);
@@ -242,10 +246,10 @@ static enum exit_code open_here(struct job *job, struct error *error)
     enum exit_code code = job_begin_client(&job->container, plan, &job->facts, error);
     job->has_library = code == EXIT_CODE_OK;
     if (code == EXIT_CODE_OK) {
-        code = metrics_begin(&job->metrics, plan, error);
+        code = run_files_create(&job->files, plan, error);
     }
     if (code == EXIT_CODE_OK) {
-        code = run_files_create(&job->files, plan, error);
+        code = metrics_begin(&job->metrics, plan, error);
     }
     if (code == EXIT_CODE_OK && plan->is_control) {
         job->control = control_create(plan);

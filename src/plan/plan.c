@@ -251,6 +251,12 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
             return usage_refuse(error, "--hold (%s) is longer than --max-time (%s)",
                                 UNITS_NS(plan->search.hold_ns), UNITS_NS(plan->search.max_time_ns));
         }
+        if (plan->search.max_rows > 0 && plan->script != NULL && !plan->script->names_append) {
+            return usage_refuse(error,
+                                "--max-rows counts appended rows, and --workload %.60s never calls "
+                                ":append: use --max-time",
+                                plan->script->name);
+        }
         plan->sessions =
             plan->search.max_sessions > 0 ? plan->search.max_sessions : PLAN_SESSIONS_MAX;
         if (plan->search.first == 0) {
@@ -389,6 +395,16 @@ static enum exit_code check_options(struct plan *plan, struct error *error)
                             "--client-lib does not apply to %s, which loads no client library at "
                             "run time",
                             adapter->name);
+    }
+    if (plan->is_plan_only && plan->is_json) {
+        return usage_refuse(error, "--plan prints a text: leave out --json");
+    }
+    if (plan->read_mode == READ_NONE && option_is_given(plan, "read-every")) {
+        return usage_refuse(error, "--read-every has no effect with --read none: leave it out");
+    }
+    if (plan->junit != NULL && plan->ycsb != NULL && strcmp(plan->junit, plan->ycsb) == 0) {
+        return usage_refuse(error, "--junit and --ycsb-out name the same file '%.120s'",
+                            plan->junit);
     }
     if (plan->stack_bytes != 0 && plan->stack_bytes < least_stack) {
         return usage_refuse(error, "--stack-size must be at least %zu bytes", least_stack);

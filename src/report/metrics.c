@@ -361,6 +361,8 @@ struct metrics {
     const struct plan *plan;
     struct metrics_state state;
     struct metrics_http *http; /* the page; NULL without --metrics */
+    bool had_file;             /* the file of --metrics-file was there before */
+    struct buffer earlier;     /* its content, which an earlier run has left; owned */
     char shortage[200];
 };
 
@@ -387,6 +389,46 @@ static int publish(struct metrics *metrics, const struct recorder_snapshot *tota
     return reason;
 }
 
+/* Keeps the content of the file that an earlier run has left. Refuses a file that append did not
+ * make: the run would replace it. */
+static enum exit_code keep_earlier(struct metrics *metrics, const char *path, struct error *error)
+{
+    static const char begin[] = "# HELP append_";
+    struct error missing = {.kind = ERROR_NONE};
+    char bytes[4096];
+    size_t length;
+    FILE *file;
+    if (file_open(path, &file, &missing) != STATUS_OK) {
+        return EXIT_CODE_OK; /* a file that cannot be written is noticed when it is replaced */
+    }
+    metrics->had_file = true;
+    while ((length = fread(bytes, 1, sizeof bytes, file)) > 0) {
+        buffer_add(&metrics->earlier, bytes, length);
+    }
+    fclose(file);
+    const struct buffer *earlier = &metrics->earlier;
+    if (buffer_failed(earlier)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the metrics");
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    if (earlier->length > 0 && (earlier->length < sizeof begin - 1 ||
+                                memcmp(earlier->bytes, begin, sizeof begin - 1) != 0)) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--metrics-file '%.120s' exists and was not made by append: give another name",
+                  path);
+        return EXIT_CODE_USAGE;
+    }
+    return EXIT_CODE_OK;
+}
+
+/* Frees *metrics, and stops the HTTP server. */
+static void free_metrics(struct metrics *metrics)
+{
+    metrics_http_stop(metrics->http);
+    buffer_fini(&metrics->earlier);
+    free(metrics);
+}
+
 enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan, struct error *error)
 {
     const char *path = plan->metrics_file;
@@ -407,8 +449,8 @@ enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan, 
     made->plan = plan;
     made->state.is_running = true;
     made->state.started_wall_ns = mono_wall_ns();
-    enum exit_code code = EXIT_CODE_OK;
-    if (plan->metrics_port > 0) {
+    enum exit_code code = path == NULL ? EXIT_CODE_OK : keep_earlier(made, path, error);
+    if (code == EXIT_CODE_OK && plan->metrics_port > 0) {
         made->http = metrics_http_start(plan->metrics_host, plan->metrics_port, error);
         code = made->http == NULL ? EXIT_CODE_USAGE : EXIT_CODE_OK;
     }
@@ -421,7 +463,7 @@ enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan, 
         code = EXIT_CODE_USAGE;
     }
     if (code != EXIT_CODE_OK) {
-        metrics_end(made, false); /* keeps the file: it may belong to another program */
+        free_metrics(made);
         return code;
     }
     *metrics = made;
@@ -461,9 +503,11 @@ void metrics_end(struct metrics *metrics, bool is_failed)
     if (metrics == NULL) {
         return;
     }
-    metrics_http_stop(metrics->http);
-    if (is_failed && metrics->plan->metrics_file != NULL) {
-        unlink(metrics->plan->metrics_file);
+    const char *path = metrics->plan->metrics_file;
+    if (is_failed && path != NULL && metrics->had_file) {
+        file_replace(AT_FDCWD, path, &metrics->earlier, false);
+    } else if (is_failed && path != NULL) {
+        unlink(path);
     }
-    free(metrics);
+    free_metrics(metrics);
 }

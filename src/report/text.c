@@ -1324,8 +1324,9 @@ static void say_failure(struct screen *out, const struct level *level)
     const enum level_reason reason = level->reason;
     const bool has_ended = reason == LEVEL_NO_REASON || reason == LEVEL_ENDED;
     say_if(out, has_ended, "the search ended before the result was known");
-    say_if(out, reason == LEVEL_NO_PROGRESS,
-           "%s of the sessions had no append acknowledged in %.0f s", UNITS_COUNT(level->stalled),
+    say_if(out, reason == LEVEL_NO_PROGRESS, "%s of the sessions had no %s in %.0f s",
+           UNITS_COUNT(level->stalled),
+           level->is_scripted ? "committed transaction" : "acknowledged append",
            figures_seconds(level->hold_ns));
     say_if(out, reason == LEVEL_NO_THREAD, "no thread could be started for a session on %s",
            level->room.machine[0] == '\0' ? "this machine" : "its machine");
@@ -1453,9 +1454,10 @@ static void put_search_result(struct screen *out, const struct search *search,
         search_p99(search, &over, &within);
         const struct level *above = over == NULL ? &none : over;
         const struct level *below = within == NULL ? &none : within;
-        say_if(out, over == NULL, "append's p99 stayed within %s at every level",
+        const char *call = search->count > 0 ? call_of(search->levels) : "";
+        say_if(out, over == NULL, "the p99 of %s stayed within %s at every level", call,
                UNITS_NS(search->p99_bound_ns));
-        say_if(out, over != NULL, "append's p99 exceeded %s with %s session%s (%s); ",
+        say_if(out, over != NULL, "the p99 of %s exceeded %s with %s session%s (%s); ", call,
                UNITS_NS(search->p99_bound_ns), COUNTED(above->sessions, "", "s"),
                UNITS_NS(above->append.p99_ns));
         say_if(out, over != NULL && within != NULL,

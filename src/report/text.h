@@ -135,7 +135,8 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
 struct metrics;
 
 /* Writes the first file and starts the server, as the plan asks, so that mistakes show before the
- * run. On EXIT_CODE_OK the caller owns *metrics, which is NULL without --metrics and
+ * run. Refuses to replace a file that append did not make. On EXIT_CODE_OK the caller owns
+ * *metrics, which is NULL without --metrics and
  * --metrics-file. The plan is borrowed. */
 enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan,
                              struct error *error);
@@ -149,7 +150,7 @@ void metrics_update(struct metrics *metrics, const struct progress_state *now);
 const char *metrics_finish(struct metrics *metrics, const struct recorder_snapshot *total);
 
 /* Stops the HTTP server and frees *metrics. `is_failed`: the run never began, and the file is
- * removed. */
+ * removed, or has the content again that an earlier run left. */
 void metrics_end(struct metrics *metrics, bool is_failed);
 
 /* The server for GET /metrics on a TCP port (report/web.h). Any thread may replace the text at any

@@ -80,6 +80,8 @@ class Compare(harness.Case):
         self.assertRegex(ended.out, r"(?m)^append p99 +\S+ ms +\S+ ms +1.000$")
         for word in ("REGRESSION", "interval", "rows_lost", "slowest_session"):
             self.assertNotIn(word, ended.out)
+        self.refused("compare", a, b, "--threshold", "20%", code=2,
+                     pattern="--threshold applies to sweeps with --repeat, not to single runs")
 
     def test_figures_below_0(self):
         """A figure may shrink, for example a table that the server has compacted."""

@@ -75,7 +75,7 @@ class Bounds(harness.Case, Searching):
                                       "--p99", "1ms", "--batch", "200k")
         self.assertEqual(search.search["p99"]["sessions_over"], 2)
         self.assertIsNone(search.search["p99"]["sessions_within"])
-        self.assertRegex(ended.out, r"p99 exceeded 1.00 ms with 2 sessions")
+        self.assertRegex(ended.out, r"the p99 of append exceeded 1.00 ms with 2 sessions")
 
 
 class Embedded(harness.Case, Searching):
@@ -187,6 +187,9 @@ class Refused(harness.Case, Searching):
                 (["10", "20"], "too many operands")):
             with self.subTest(arguments=arguments):
                 self.refused("find-max", "null:", *arguments, code=2, pattern=pattern)
+        for option, pattern in (("--max-rows=9", "never calls :append: use --max-time"),
+                                ("--max-bytes=9", "--max-bytes does not apply to --workload oltp")):
+            self.refused("find-max", "sqlite:t.db", "--workload", "oltp", option, code=2, pattern=pattern)
 
     def test_folder_that_is_there(self):
         (self.folder / "there").mkdir()

@@ -201,6 +201,25 @@ class Metrics(harness.Case):
         self.refused("2", "100", "null:", "--metrics-file", pipe, code=2,
                      pattern="is a device or a pipe: give the name of a file")
         self.assertTrue(pipe.is_fifo())
+        foreign = self.folder / "notes.txt"
+        foreign.write_text("# HELP me\n")
+        self.refused("2", "100", "null:", "--metrics-file", foreign, code=2,
+                     pattern="notes.txt' exists and was not made by append: give another name")
+        self.assertEqual(foreign.read_text(), "# HELP me\n")
+
+    def test_a_run_that_does_not_begin(self):
+        """The file of an earlier run stays; a run without one leaves none."""
+        path = self.folder / "append.prom"
+        out = self.out()
+        self.append("2", "100", "null:", "--metrics-file", path, "--out", out)
+        earlier = path.read_text()
+        self.assertIn("append_running 0", earlier)
+        for words in (["--out", out], ["--junit", self.folder]):
+            self.refused("2", "100", "null:", "--metrics-file", path, *words, code=2, pattern="exists|directory")
+            self.assertEqual(path.read_text(), earlier)
+            self.refused("2", "100", "null:", "--metrics-file", f"{path}2", *words, code=2,
+                         pattern="exists|directory")
+            self.assertFalse(path.with_name("append.prom2").exists())
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
