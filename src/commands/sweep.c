@@ -28,7 +28,7 @@
 
 enum {
     LOG_TAIL_BYTES = 4096,
-    OWN_WORDS = 10, /* words of a run's command line that are not the user's options */
+    OWN_WORDS = 11, /* words of a run's command line that are not the user's options */
     LINE_BYTES = 1024,
     SIZE_BYTES = LINE_BYTES / 4,
     WIDEST = 1000,
@@ -373,6 +373,13 @@ static enum exit_code remove_incomplete(const struct sweep *sweep,
     return EXIT_CODE_OK;
 }
 
+/* Returns whether this call hands its password to the runs. With several ranks, each rank of a run
+ * reads the file of the password on its own machine. */
+static bool hands_password(const struct sweep *sweep)
+{
+    return sweep->ranks == NULL && sweep->given.password[0] != '\0';
+}
+
 /* The command line of a run. Its words point to the other members, and to the sweep. */
 struct run_arguments {
     const char *argv[PLAN_GIVEN_MAX + OWN_WORDS];
@@ -396,9 +403,14 @@ static void write_arguments(struct run_arguments *to, const struct sweep *sweep,
     for (size_t i = 0; i < sweep->given.given_count; i++) {
         const enum option_scope scope = sweep->given.given[i].entry->scope;
         const json_t *text = scope == OPTION_OF_CALL ? NULL : json_array_get(sweep->words, word++);
-        if (text != NULL && scope != OPTION_OF_SWEEP) {
+        const bool is_handed =
+            hands_password(sweep) && option_is_password(sweep->given.given[i].entry);
+        if (text != NULL && scope != OPTION_OF_SWEEP && !is_handed) {
             to->argv[count++] = json_string_value(text);
         }
+    }
+    if (hands_password(sweep)) {
+        to->argv[count++] = "--password-file=/dev/stdin";
     }
     if (is_recreate) {
         to->argv[count++] =
@@ -453,6 +465,30 @@ static enum exit_code order_ranks(const struct sweep *sweep, const struct saved_
     return has_order ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
 }
 
+/* Makes a pipe with the password for a run's standard input: the file of the password may be a pipe
+ * that this call has read to its end. The password is in no file and on no command line. *in
+ * becomes the end that the run reads. */
+static enum exit_code hand_password(const struct sweep *sweep, int *in, struct error *error)
+{
+    char line[sizeof sweep->given.password + 1];
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        error_set(error, ERROR_SYSTEM, errno, NULL, "cannot make a pipe for the password: %s",
+                  strerror(errno));
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    const int length = snprintf(line, sizeof line, "%s\n", sweep->given.password);
+    const ssize_t written = write(ends[1], line, (size_t)length); /* the empty pipe has room */
+    close(ends[1]);
+    *in = ends[0];
+    if (written != length) {
+        error_set(error, ERROR_SYSTEM, 0, NULL, "cannot write the password to a pipe");
+        close(ends[0]);
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    return EXIT_CODE_OK;
+}
+
 /* Returns whether a full disk kept the run from beginning. */
 static bool had_no_room(const struct sweep *sweep, const struct saved_sweep_run *run)
 {
@@ -483,6 +519,9 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     }
     int in;
     code = order_ranks(sweep, run, &in, error);
+    if (code == EXIT_CODE_OK && hands_password(sweep)) {
+        code = hand_password(sweep, &in, error);
+    }
     if (code != EXIT_CODE_OK) {
         close(log);
         return code;

@@ -122,6 +122,11 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
         if (strcmp(option->entry->name, "out") == 0) {
             return usage_refuse(error, "--out contradicts --resume: the sweep stays in its folder");
         }
+        if (option_is_password(option->entry)) { /* now.password has its content */
+            code = option_record(given, option->entry, option->value, error);
+            memcpy(given->password, now.password, sizeof given->password);
+            continue;
+        }
         if (is_replaceable(option->entry)) {
             code = option_take(given, option->entry, option->value, error);
             continue;

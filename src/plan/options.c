@@ -1077,14 +1077,28 @@ void options_init(struct plan *plan, enum command command)
     }
 }
 
-enum exit_code option_take(struct plan *plan, const struct option_entry *entry, const char *value,
-                           struct error *error)
+enum exit_code option_record(struct plan *plan, const struct option_entry *entry, const char *value,
+                             struct error *error)
 {
     if (plan->given_count == PLAN_GIVEN_MAX) {
         return usage_refuse(error, "more than %d options are given", PLAN_GIVEN_MAX);
     }
     plan->given[plan->given_count++] = (struct given_option){entry, value};
-    return (entry->store != NULL ? entry->store : store_by_type)(entry, plan, value, error);
+    return EXIT_CODE_OK;
+}
+
+enum exit_code option_take(struct plan *plan, const struct option_entry *entry, const char *value,
+                           struct error *error)
+{
+    const enum exit_code code = option_record(plan, entry, value, error);
+    return code != EXIT_CODE_OK
+               ? code
+               : (entry->store != NULL ? entry->store : store_by_type)(entry, plan, value, error);
+}
+
+bool option_is_password(const struct option_entry *entry)
+{
+    return entry->store == store_password;
 }
 
 /* Refuses a word that getopt does not accept. The message leaves out the text after an '=', which

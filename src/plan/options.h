@@ -112,6 +112,14 @@ void options_init(struct plan *plan, enum command command);
 enum exit_code option_take(struct plan *plan, const struct option_entry *entry, const char *value,
                            struct error *error);
 
+/* Records an option in plan->given without storing its value. */
+enum exit_code option_record(struct plan *plan, const struct option_entry *entry, const char *value,
+                             struct error *error);
+
+/* Returns whether the option names the file of the password. The file may be a pipe, which can be
+ * read only once: option_take reads it into plan->password. */
+bool option_is_password(const struct option_entry *entry);
+
 /* Returns whether the user gave the option of this name. */
 static inline bool option_is_given(const struct plan *plan, const char *name)
 {
