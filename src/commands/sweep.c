@@ -638,9 +638,6 @@ static enum exit_code sweep_all(struct sweep *sweep)
     const struct saved_sweep *results = &sweep->results;
     struct error error = {0};
     enum exit_code code = sweep_make_plan(sweep, &error);
-    if (code == EXIT_CODE_OK && sweep->given.sweep.resume != NULL) {
-        code = sweep_lock_folder(sweep, &error);
-    }
     const size_t left = saved_sweep_count(results, SAVED_PENDING);
     if (code == EXIT_CODE_OK) {
         code = live_begin(&sweep->live, &sweep->given, NULL, &error);

@@ -94,9 +94,9 @@ const char *sweep_variant(const struct saved_sweep *sweep, const struct saved_sw
  */
 enum exit_code sweep_create_files(struct sweep *sweep, struct error *error);
 
-/* Locks the folder. Returns EXIT_CODE_USAGE if another sweep, or a run of another sweep, has locked
- * it. */
-enum exit_code sweep_lock_folder(struct sweep *sweep, struct error *error);
+/* Opens and locks the folder. Returns EXIT_CODE_USAGE if another sweep, or a run of another sweep,
+ * has locked it; sweep->lock is -1 only if it cannot be opened. */
+enum exit_code sweep_lock_folder(struct sweep *sweep, const char *folder, struct error *error);
 
 /* Replaces all files, each in one step, so that readers never see half a file. sweep.json is the
  * last. */
@@ -118,7 +118,7 @@ const char *sweep_format_figure(double value, char text[UNITS_TEXT_BYTES]);
 /* Functions of sweep_plan.c. */
 
 /* Completes *sweep with its runs. They follow from the given options, or from the folder of the
- * sweep that resumes. */
+ * sweep that resumes, which is locked before it is read. */
 enum exit_code sweep_make_plan(struct sweep *sweep, struct error *error);
 
 #endif

@@ -307,9 +307,8 @@ enum exit_code sweep_write_files(const struct sweep *sweep, bool is_running, str
     return EXIT_CODE_OK;
 }
 
-enum exit_code sweep_lock_folder(struct sweep *sweep, struct error *error)
+enum exit_code sweep_lock_folder(struct sweep *sweep, const char *folder, struct error *error)
 {
-    const char *folder = sweep->results.folder;
     sweep->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (sweep->lock < 0) {
         return sweep_refuse_path(error, errno, "open output folder", folder);
@@ -328,7 +327,7 @@ enum exit_code sweep_create_files(struct sweep *sweep, struct error *error)
     if (code != EXIT_CODE_OK) {
         return code;
     }
-    code = sweep_lock_folder(sweep, error);
+    code = sweep_lock_folder(sweep, folder, error);
     if (code == EXIT_CODE_OK) {
         code = sweep_write_files(sweep, true, error);
     }

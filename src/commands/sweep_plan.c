@@ -51,14 +51,33 @@ static enum exit_code refuse(const struct sweep *sweep, const char *what, struct
     return EXIT_CODE_USAGE;
 }
 
+/* Locks and reads the folder of a sweep that resumes. The lock comes first: a sweep that still
+ * works in the folder would end runs that were read as pending. */
+static enum exit_code read_folder(struct sweep *sweep, const char *folder, struct error *error)
+{
+    struct error unlocked = {0};
+    const enum exit_code code = sweep_lock_folder(sweep, folder, &unlocked);
+    const bool is_open = sweep->lock >= 0;
+    /* if the folder cannot be opened, the reading says that it is not the folder of a sweep */
+    if ((!is_open || code == EXIT_CODE_OK) &&
+        saved_sweep_read(&sweep->results, folder, error) != STATUS_OK) {
+        return error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
+    }
+    if (code != EXIT_CODE_OK) {
+        *error = unlocked;
+    }
+    return code;
+}
+
 /* Reads the folder of a sweep that resumes, and restores the options that it was started with to
  * sweep->given. */
 static enum exit_code restore_options(struct sweep *sweep, struct error *error)
 {
     struct saved_sweep *results = &sweep->results;
     const struct plan now = sweep->given;
-    if (saved_sweep_read(results, now.sweep.resume, error) != STATUS_OK) {
-        return error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
+    enum exit_code code = read_folder(sweep, now.sweep.resume, error);
+    if (code != EXIT_CODE_OK) {
+        return code;
     }
     if (!results->is_own) {
         return usage_refuse(
@@ -96,7 +115,6 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
     options_init(given, COMMAND_SWEEP);
     given->is_json = now.is_json; /* needed to report errors in the options below */
     given->target_given = now.target_given == NULL ? target : now.target_given;
-    enum exit_code code = EXIT_CODE_OK;
     for (size_t i = 0; i < json_array_size(words) && code == EXIT_CODE_OK; i++) {
         const char *word = json_string_value(json_array_get(words, i));
         if (word == NULL) {

@@ -1,5 +1,6 @@
 """Interrupted sweeps that are resumed."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -308,6 +309,40 @@ class Resumed(harness.Case, Sweeping):
         ended = self.append("sweep", "--resume", out, code=2)
         self.assertIn("another append sweep, or a run of it, is still working", ended.reason)
         self.end(process, 0)
+
+    def test_a_run_that_ends_while_another_sweep_resumes(self):
+        """The folder is locked before sweep.json is read. The pipe of the password, which sweep.json names, would
+        stop the second sweep between the two."""
+        pipe, out = self.folder / "password", self.out()
+        os.mkfifo(pipe)
+
+        def writer():
+            with contextlib.suppress(OSError):  # no process reads the pipe
+                return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+
+        def give_password(end):
+            os.write(end, b"x\n")
+            os.close(end)
+
+        process = self.start("sweep", "--sessions", 1, "--records", "3k", "--rate", RATE, "null:", "--password-file",
+                             pipe, "--out", out)
+        give_password(harness.wait_until(writer, "the sweep to read the pipe"))
+        self.wait_for_rows(process, out / "1x3000")
+        child = child_of(process)
+        os.kill(child, signal.SIGSTOP)
+        try:
+            second = self.start("sweep", "--resume", out)
+            end = harness.wait_until(lambda: writer() or second.poll() is not None, "the second sweep to read or end")
+        finally:
+            os.kill(child, signal.SIGCONT)
+        self.end(process, None)
+        summary = out / "1x3000" / "summary.csv"
+        before = summary.stat().st_mtime_ns
+        if end is not True:
+            give_password(end)
+        ended = self.end(second, 2)
+        self.assertIn("another append sweep, or a run of it, is still working", ended.reason)
+        self.assertEqual(summary.stat().st_mtime_ns, before)
 
 
 if __name__ == "__main__":
