@@ -531,8 +531,17 @@ static enum exit_code command_help(int argc, char **argv)
         return command_say(EXIT_CODE_USAGE,
                            "too many operands: use append help [COMMAND|WORKLOAD]");
     }
+    static const char *const own[] = {"--help", "-h", "-?"};
     const char *name = argc == 2 ? argv[1] : "run";
-    return run_named(name[0] == '-' ? "help" : name, true, 0, NULL); /* append help --help */
+    for (size_t i = 0; i < COUNT_OF(own); i++) {
+        name = strcmp(name, own[i]) == 0 ? "help" : name;
+    }
+    if (name[0] == '-') { /* the text after an '=' may be a password */
+        return command_say(EXIT_CODE_USAGE,
+                           "unknown option '%.*s': use append help [COMMAND|WORKLOAD]",
+                           (int)strcspn(name, "="), name);
+    }
+    return run_named(name, true, 0, NULL);
 }
 
 static const struct command_entry *find_entry(enum command command)

@@ -71,8 +71,13 @@ class Help(harness.Case):
         for words in (["-h"], ["-?"], ["help"], ["help", "run"], ["run", "--help"],
                       ["50", "1000", "null:", "-h"]):
             self.assertEqual(self.append(*words).out, text, words)
-        self.assertIn("append help [COMMAND|WORKLOAD]", self.append("help", "help").out)
-        for word, answer in (("5", "'5' is not a command; a run is"), ("version", "'version' is not a command; a run is"),
+        text_of_help = self.append("help", "help").out
+        self.assertIn("append help [COMMAND|WORKLOAD]", text_of_help)
+        for word in ("--help", "-h", "-?"):
+            self.assertEqual(self.append("help", word).out, text_of_help, word)
+        for word, answer in (("--anything=x", "unknown option '--anything': use append help"),
+                             ("-x", "unknown option '-x': use append help"),
+                             ("5", "'5' is not a command; a run is"), ("version", "'version' is not a command; a run is"),
                              ("runn", "unknown command 'runn': did you mean 'run'")):
             self.refused("help", word, code=2, pattern=answer)
         self.assertIn("HOST:PORT", self.append("help", "find-max").out)
