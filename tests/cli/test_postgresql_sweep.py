@@ -44,7 +44,7 @@ class Passwords(harness.Postgresql, Sweeping):
         process.send_signal(signal.SIGINT)
         self.end(process, 130)
         self.check_sweep(out)
-        self.refused("sweep", "--resume", out, self.target, code=2, pattern=r"--password-file /dev/fd/\d+: No such file")
+        self.refused("sweep", "--resume", out, self.target, code=2, pattern=r"--password-file /dev/fd/\d+: \w")
         with self.pipe() as (word, options):
             self.append("sweep", "--resume", out, self.target, word, **options)
         self.assertEqual([run["state"] for run in self.check_sweep(out).runs], ["done"] * 2)
