@@ -78,15 +78,19 @@ class Files(harness.Case):
             self.refused(1, 10, "null:", "--options", self.write(line + "\n"), code=2, pattern="write NAME = VALUE")
 
     def test_a_password_from_a_pipe(self):
-        """Each option is stored once, so a pipe is read once."""
-        file = self.write("batch = 5\n")
-        reader, writer = os.pipe()
-        os.write(writer, b"secret\n")
-        os.close(writer)
-        ended = self.append(1, 10, "null:", "--options", file, "--password-file", f"/dev/fd/{reader}", "--plan",
-                            pass_fds=(reader,))
-        os.close(reader)
-        self.assertIn("batch: 5 rows", ended.out)
+        """Each option is stored once, so a pipe is read once, also for all runs of a sweep."""
+        file, out = self.write("batch = 5\n"), self.out()
+        sizes = ("--sessions", "1,2", "--records", 10)
+        for words, said in (((1, 10, "null:", "--plan", "--options", file), "batch: 5 rows"),
+                            (("sweep", *sizes, "null:", "--out", out, "--options", file), "2 of 2 done"),
+                            (("sweep", "--resume", out), "2 of 2 done")):
+            with self.subTest(words=words):
+                reader, writer = os.pipe()
+                os.write(writer, b"secret\n")
+                os.close(writer)
+                ended = self.append(*words, "--password-file", f"/dev/fd/{reader}", pass_fds=(reader,))
+                os.close(reader)
+                self.assertIn(said, ended.out)
 
     def test_what_a_file_cannot_hold(self):
         for value in ("select 1\nfrom t", " a=1", "a=1 "):
