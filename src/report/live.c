@@ -444,6 +444,11 @@ static bool read_shown(struct live *live, enum phase phase, const char *folder, 
             "The run has not begun: append is preparing the tables and connecting the sessions.");
         return false;
     }
+    if (phase == PHASE_ENDING) {
+        error_set(error, ERROR_NOT_FOUND, 0, NULL,
+                  "The sessions have ended; append is counting the rows.");
+        return false;
+    }
     if (phase == PHASE_RUN) {
         return read_run(live, report, error);
     }
@@ -475,8 +480,8 @@ static void render(struct live *live)
     const char *folder = live->folder, *running = live->running;
     live->is_new = false;
     pthread_mutex_unlock(&live->lock);
-    if (phase == PHASE_ENDING) {
-        return; /* the files of the outcome are being written */
+    if (phase == PHASE_ENDING && live->now.seq > 0) {
+        return; /* the files of the outcome are being written, and the page shows the last second */
     }
     next.is_outcome = phase == PHASE_ENDED;
     const locale_t before_locale = units_use_point();
@@ -815,8 +820,8 @@ enum exit_code live_begin(struct live **live, const struct plan *plan, struct co
     const int failure = draw_token(made) ? ENOMEM : errno;
     const bool is_made = made->token[0] != '\0' && make_fixed_answers(made);
     if (!is_made) {
-        error_set(error, ERROR_SYSTEM, failure, NULL, "cannot serve the live page (--live): %s",
-                  strerror(failure));
+        error_set(error, ERROR_SYSTEM, failure, NULL, "cannot serve the live page (%s): %s",
+                  site.option, strerror(failure));
     }
     made->web = is_made ? web_start(&site, error) : NULL;
     if (made->web == NULL) {
