@@ -134,7 +134,8 @@ static void *measure(void *argument)
                                                .sample = sample.end_ns > 0 ? &sample : NULL,
                                                .total = turn.total,
                                                .work_start_ns = turn.work_start_ns,
-                                               .waits = job->result->waits};
+                                               .waits = job->result->waits,
+                                               .is_steered = control_has_steered(job->control)};
             show(job, &now);
         }
     } while (!turn.is_last);

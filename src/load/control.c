@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct control {
     bool has_been_open;
     struct change *changes; /* changes that were made; owned */
     size_t count;
+    atomic_bool has_steered; /* a change has added an epoch */
 };
 
 /* A change, parsed. */
@@ -69,6 +71,11 @@ void control_close(struct control *control)
         control->load = NULL;
         pthread_mutex_unlock(&control->lock);
     }
+}
+
+bool control_has_steered(const struct control *control)
+{
+    return control != NULL && atomic_load(&control->has_steered);
 }
 
 void control_take(struct control *control, struct result *result)
@@ -266,6 +273,7 @@ static enum control_outcome carry_out(struct control *control, const struct orde
         gate_stop(&load->gate, STOP_CONTROL);
     } else if (epoch != NULL) {
         epoch_add(&load->first_epoch, epoch);
+        atomic_store(&control->has_steered, true);
         gate_note_change(&load->gate);
     }
     return say(answer, CONTROL_DONE, "%.3f s: %s", (double)at_ns / (double)MONO_NS_PER_S,

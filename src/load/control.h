@@ -6,7 +6,8 @@
  * Each change is written to events.csv before it takes effect, so the charts have a mark for it. It
  * is also a member of `changes` in run.json.
  *
- * The thread of the live page calls control_apply; the main thread calls all other functions.
+ * The thread of the live page calls control_apply; the main thread calls the other functions,
+ * unless a function says otherwise.
  */
 #ifndef LOAD_CONTROL_H
 #define LOAD_CONTROL_H
@@ -29,6 +30,10 @@ void control_open(struct control *control, struct load *load);
 
 /* Refuses further changes: the sessions have finished. `control` may be NULL. */
 void control_close(struct control *control);
+
+/* Returns whether the rate, the sessions at work or a pause was changed. Any thread may call it;
+ * `control` may be NULL. */
+bool control_has_steered(const struct control *control);
 
 /* Moves the changes to the result. `control` may be NULL. */
 void control_take(struct control *control, struct result *result);

@@ -439,10 +439,12 @@ static void fill_resources(struct figure_set *set, const struct result *result)
 static void fill_ledgers(struct figure_set *set, const struct plan *plan,
                          const struct result *result)
 {
-    const bool has_batches = plan_has_rate(plan) && plan->script == NULL;
     const struct session_ledger *sessions = &result->sessions;
     const struct row_ledger *rows = &result->rows;
     const struct batch_ledger *batches = &result->batches;
+    /* during a run that was changed by hand, the number of batches that were due is unknown */
+    const bool has_batches = plan_has_rate(plan) && plan->script == NULL &&
+                             (result->verdict != VERDICT_RUNNING || batches->due > 0);
 #define SESSIONS(member, figure) COUNT(figure, sessions->member),
 #define OUTCOMES(member, figure, id, total) COUNT(figure, sessions->member),
 #define ROWS(member, figure) COUNT(figure, rows->member),

@@ -119,8 +119,9 @@ struct live {
 
 /* The state of a run as run.json and summary.csv. */
 
-/* Fills the ledgers from the counters, as far as they are known during a run. */
-static void fill_ledgers(struct result *result, const struct plan *plan)
+/* Fills the ledgers from the counters, as far as they are known during a run. After a change by
+ * hand the number of batches that were due is known only at the end: their ledger stays empty. */
+static void fill_ledgers(struct result *result, const struct plan *plan, bool is_steered)
 {
     const uint64_t *counters = result->totals.counters;
     struct session_ledger *sessions = &result->sessions;
@@ -147,7 +148,8 @@ static void fill_ledgers(struct result *result, const struct plan *plan)
     const uint64_t known = rows->acknowledged + rows->rejected + rows->in_doubt;
     rows->planned = plan->duration_ns == 0 ? MAX(plan->records, known) : known;
     rows->not_sent = rows->planned - known;
-    if (plan_has_rate(plan) && plan->script == NULL) {
+    *batches = (struct batch_ledger){.due = 0};
+    if (plan_has_rate(plan) && plan->script == NULL && !is_steered) {
         const double due = ramp_sum(&plan->rate, result->append_ns) / (double)plan->batch_rows;
         batches->sent = counters[RECORDER_APPENDS];
         batches->due = MAX((uint64_t)fmax(due, 0), batches->sent);
@@ -197,7 +199,7 @@ void live_note(struct live *live, const struct progress_state *now,
     to->connect_ns = is_working ? now->work_start_ns : end_ns;
     to->append_ns = end_ns - to->connect_ns;
     to->measured_ns = MAX(to->append_ns - plan->warm_up_ns, 0);
-    fill_ledgers(to, plan);
+    fill_ledgers(to, plan, now->is_steered);
     to->throughput_rows_per_s =
         end_ns > 0 ? (double)to->rows.acknowledged / ((double)end_ns / (double)MONO_NS_PER_S) : 0;
     for (size_t i = 0; i < to->host_count; i++) {

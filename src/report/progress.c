@@ -99,8 +99,9 @@ static double seconds_left(const struct progress *progress, const struct progres
         const int64_t now_ns = (int64_t)(s * (double)MONO_NS_PER_S);
         const double on_time = ramp_due_ns(&plan->rate, all) / (double)MONO_NS_PER_S - s;
         /* a run within a second of its schedule ends on schedule */
-        if (plan_has_rate(plan) && (left < on_time || ramp_sum(&plan->rate, now_ns) - rows <
-                                                          ramp_value(&plan->rate, now_ns))) {
+        if (plan_has_rate(plan) && !now->is_steered &&
+            (left < on_time ||
+             ramp_sum(&plan->rate, now_ns) - rows < ramp_value(&plan->rate, now_ns))) {
             left = on_time;
         }
         left = fmax(0, left);

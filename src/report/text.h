@@ -63,6 +63,7 @@ struct progress_state {
     int64_t work_start_ns; /* time from the start of the run to the gate's opening; -1: the gate is
                               still closed */
     struct waits *waits;   /* waits of the sessions; NULL without --waits */
+    bool is_steered;       /* the load was changed by hand: the rate of the plan no longer holds */
 };
 
 struct progress {

@@ -299,6 +299,20 @@ class Posts(harness.Case):
         run = self.check_run(out, 0)
         self.assertEqual([one["by"] for one in run.json["changes"]], ["page"] * 4 + ["append control", "page"])
 
+    def test_the_ledger_of_batches(self):
+        """After a change by hand, the number of batches that were due is unknown until the end."""
+        process, out = self.begin("--live-control")
+        page = Page(self.port)
+        page.ask_until(lambda body: "<h4>Batches</h4>" in body, "the ledger of the plan's rate")
+        self.assertEqual(self.post('{"pause": true}')[0], 200)
+        page.ask_until(lambda body: "<h4>Batches</h4>" not in body, "a page without the ledger")
+        self.assertIn("<h4>Rows</h4>", page.body)
+        self.assertEqual(self.post('{"stop": true}')[0], 200)
+        self.end(process, 0)
+        batches = self.check_run(out, 0).json["batches"]
+        self.assertGreater(batches["due"], 0)
+        self.assertEqual(batches["due"], batches["sent"] + batches["not_sent"])
+
     def test_without_live_control(self):
         process, out = self.begin("--control")
         self.assertEqual(self.post('{"pause": true}')[0], 404)

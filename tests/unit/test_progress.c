@@ -23,7 +23,7 @@ static struct histogram histograms[OPERATIONS];
 static struct interval interval;
 static struct sample sample;
 static struct plan plan;
-static struct progress_state now = {&interval, &sample, &total, 0, NULL};
+static struct progress_state now = {&interval, &sample, &total, 0, NULL, false};
 
 static int set_up(void **state)
 {
@@ -33,6 +33,7 @@ static int set_up(void **state)
     memset(&interval, 0, sizeof interval);
     memset(&plan, 0, sizeof plan);
     now.work_start_ns = 0;
+    now.is_steered = false;
     plan.sessions = 1000;
     plan.records = 1000000;
     plan.sample_interval_ns = 3 * MONO_NS_PER_S;
@@ -183,6 +184,12 @@ TEST_BETWEEN(test_left_within_rate_and_duration, set_up, NULL)
     assert_non_null(strstr(format(&progress, 0), "left 19s"));
     plan.duration_ns = 10 * MONO_NS_PER_S;
     assert_non_null(strstr(format(&progress, 0), "left 9s"));
+    /* a rate that was changed by hand is no longer the plan's: the rows so far set the pace */
+    set_up(state);
+    plan.records = 100000;
+    plan.rate.first = 1000;
+    now.is_steered = true;
+    assert_in_range(left_after(2e-4, 0, 100000, 4), 15, 17);
 }
 
 TEST_BETWEEN(test_cost_of_reads, set_up, NULL)
@@ -232,7 +239,7 @@ TEST_BETWEEN(test_server_unknown, set_up, NULL)
     sample.server_memory_bytes = -1;
     assert_non_null(strstr(format(&progress, 0), "  cpu 60%  "));
     assert_null(strstr(format(&progress, 0), "server"));
-    const struct progress_state early = {&interval, NULL, &total, 0, NULL};
+    const struct progress_state early = {&interval, NULL, &total, 0, NULL, false};
     char line[LINE_BYTES];
     progress_format(&progress, &early, 0, line, sizeof line);
     assert_null(strstr(line, "cpu"));
