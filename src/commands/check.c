@@ -5,6 +5,7 @@
 #include "commands/job.h"
 #include "plan/command_line.h"
 #include "plan/facts.h"
+#include "report/files.h"
 #include "report/text.h"
 
 /* What a session is assumed to need when `append check` has no target. */
@@ -28,7 +29,7 @@ static enum exit_code check(const struct plan *plan, bool has_target)
         .sessions = plan_sessions_all(plan),
         .stack_bytes = plan->stack_bytes > 0 ? plan->stack_bytes : DEFAULT_STACK_BYTES,
         .files_per_session = DEFAULT_FILES,
-        .other_files = LIMITS_RUN_FILES + LIMITS_USUAL_OPERATIONS + LIMITS_SAMPLER_FILES,
+        .other_files = LIMITS_SAMPLER_FILES + run_files_count_open(plan),
         .other_threads = LIMITS_OTHER_THREADS,
         .has_script = plan->script != NULL,
         .uses_tcp = true,
@@ -37,6 +38,7 @@ static enum exit_code check(const struct plan *plan, bool has_target)
     if (has_target) {
         shown = *plan->facts;
         limits_question_init(&question, plan, NULL, NULL);
+        question.other_files += run_files_count_open(plan);
         limits_allow_files(&question, 0);
     }
     if (has_target && !question.is_embedded) {
@@ -121,6 +123,8 @@ enum exit_code command_check(int argc, char **argv)
         /* options of a connection need a target */
         const struct option_entry *of_server = option_of_server(&plan);
         if (of_server == NULL && plan.password[0] == '\0') {
+            facts = (struct facts){.ranks = 0};
+            plan.facts = &facts;
             code = plan_load_script(&plan, &error);
             code = code == EXIT_CODE_OK ? check(&plan, false)
                                         : command_refuse(plan.is_json, code, &error);

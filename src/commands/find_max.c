@@ -77,6 +77,7 @@ static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *mo
         return code;
     }
     limits_question_init(&question, plan, NULL, NULL);
+    question.other_files += run_files_count_open(plan);
     limits_read(&question, &list);
     const uint64_t allowed = limits_sessions(&list, false, &first);
     if (first == NULL || allowed >= sessions) {

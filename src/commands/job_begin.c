@@ -229,6 +229,7 @@ static enum exit_code check_machine(struct job *job, struct error *error)
     const struct plan *plan = job->plan;
     struct limits_question question;
     limits_question_init(&question, plan, NULL, NULL);
+    question.other_files += run_files_count_open(plan);
     limits_allow_files(&question, SPARE_FILES);
     if (plan->is_unchecked) {
         return EXIT_CODE_OK;

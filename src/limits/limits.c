@@ -60,13 +60,7 @@ void limits_question_init(struct limits_question *question, const struct plan *p
         question->other_files += LIMITS_LIVE_FILES;
         question->other_threads += connection == NULL ? 1 : 0;
     }
-    if (connection == NULL) {
-        const struct operation_list operations = plan_operations(plan);
-        question->other_files += LIMITS_RUN_FILES;
-        for (size_t i = 0; i < operations.count; i++) {
-            question->other_files += operation_is_used(&operations, i) ? 1U : 0U;
-        }
-    } else if (!connection->is_embedded) {
+    if (connection != NULL && !connection->is_embedded) {
         question->has_server = true;
         question->uses_tcp = connection->host[0] != '/' && connection->host[0] != '@';
         question->host = connection->host[0] == '\0' ? NULL : connection->host;

@@ -20,9 +20,6 @@
 
 /* Files and threads of a run in addition to the files and threads of its sessions. */
 enum {
-    /* files of a run: folder, tables, reserved space; one more for each operation */
-    LIMITS_RUN_FILES = 5,
-    LIMITS_USUAL_OPERATIONS = 3, /* the usual operations: connect, append, read */
     LIMITS_SAMPLER_FILES = 5,
     LIMITS_EMBEDDED_FILES = 1, /* files of an embedded database, which all sessions share */
     /* sockets of --metrics: the listening sockets and the connections being served */
@@ -62,9 +59,9 @@ struct limits_question {
 };
 
 /* Fills *question for a plan: the needs of its sessions, and the files and threads of this program.
- * If `connection` is NULL, the needs are compared with this machine only. With a connection,
- * other_files counts only the sampler's files, because the files of the run are open by then. The
- * caller sets is_remote. Strings point into the arguments. */
+ * If `connection` is NULL, the needs are compared with this machine only, and the caller adds the
+ * files that the run's output will need (run_files_count_open) to other_files; with a connection
+ * these files are open. The caller sets is_remote. Strings point into the arguments. */
 void limits_question_init(struct limits_question *question, const struct plan *plan,
                           const struct connection_info *connection,
                           const struct server_limits *server);

@@ -85,7 +85,7 @@ static void write_row(FILE *stream, const struct report_table *table,
 {
     static const union {
         union report_record room;
-#define X(id, name, table, type) type of_##id;
+#define X(id, name, table, type, ...) type of_##id;
         CSV_TABLE
 #undef X
     } nothing;

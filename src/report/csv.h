@@ -42,25 +42,37 @@ void csv_write_summary(FILE *stream, const struct figure_set *set);
 void csv_write_table(FILE *stream, const struct report_table *table,
                      const struct operation_list *operations, const struct report_source *source);
 
-/* The other CSV files of a run: the file's name, its table (tables.h), the record of a row. A run
- * has TRANSACTIONS with --log-transactions; HOSTS and HOSTS_INTERVALS with several hosts;
- * OPERATIONS_INTERVALS with a script; STAGES with stages; WAITS with --waits; RANKS and
- * RANKS_SAMPLES with several ranks. */
+/* How a CSV file is written. A file with neither kind is written at the end of the run, except
+ * events.csv, which is the user's after the marks of the plan. */
+enum csv_kind {
+    CSV_GROWS = 1,  /* the header is written at the start, and rows during the run */
+    CSV_JOINED = 2, /* with ranks, the rows of all ranks replace the rows of this rank at the end */
+};
+
+/* The other CSV files of a run or search: the file's name, its table (tables.h), the record of a
+ * row, the condition on which a run with the plan `plan` has the file, and its csv_kind. Only rank
+ * 0 asks the server for waits. Ranks do not send the figures of OPERATIONS_INTERVALS to rank 0. */
 #define CSV_TABLE                                                                                  \
-    X(SAMPLES, "samples.csv", report_samples, struct sample)                                       \
-    X(INTERVALS, "intervals.csv", report_intervals, struct interval)                               \
-    X(SESSIONS, "sessions.csv", report_sessions, struct session_summary)                           \
-    X(EVENTS, "events.csv", report_marks, struct mark)                                             \
-    X(TRANSACTIONS, "transactions.csv", report_logged, struct transaction_log_row)                 \
-    X(LEVELS, "levels.csv", report_levels, struct level)                                           \
-    X(HOSTS, "hosts.csv", report_hosts, struct host_result)                                        \
-    X(HOSTS_INTERVALS, "hosts_intervals.csv", report_hosts_intervals, struct host_interval)        \
+    X(SAMPLES, "samples.csv", report_samples, struct sample, true, CSV_GROWS | CSV_JOINED)         \
+    X(INTERVALS, "intervals.csv", report_intervals, struct interval, true, CSV_GROWS | CSV_JOINED) \
+    X(SESSIONS, "sessions.csv", report_sessions, struct session_summary, !plan->is_search, 0)      \
+    X(EVENTS, "events.csv", report_marks, struct mark, !plan->is_search, 0)                        \
+    X(TRANSACTIONS, "transactions.csv", report_logged, struct transaction_log_row,                 \
+      plan->log_share > 0, CSV_GROWS)                                                              \
+    X(LEVELS, "levels.csv", report_levels, struct level, plan->is_search, CSV_GROWS)               \
+    X(HOSTS, "hosts.csv", report_hosts, struct host_result, plan->host_count > 0, 0)               \
+    X(HOSTS_INTERVALS, "hosts_intervals.csv", report_hosts_intervals, struct host_interval,        \
+      plan->host_count > 0, CSV_GROWS | CSV_JOINED)                                                \
     X(OPERATIONS_INTERVALS, "operations_intervals.csv", report_operations_intervals,               \
-      struct operation_interval)                                                                   \
-    X(STAGES, "stages.csv", report_stages, struct interval)                                        \
-    X(WAITS, "waits.csv", report_waits, struct wait_row)                                           \
-    X(RANKS, "ranks.csv", report_ranks, struct rank_row)                                           \
-    X(RANKS_SAMPLES, "ranks_samples.csv", report_ranks_samples, struct rank_sample)
+      struct operation_interval, plan->script != NULL && plan->facts->ranks == 0, CSV_GROWS)       \
+    X(STAGES, "stages.csv", report_stages, struct interval, plan_stages(plan)->count > 0,          \
+      CSV_GROWS | CSV_JOINED)                                                                      \
+    X(WAITS, "waits.csv", report_waits, struct wait_row,                                           \
+      plan_polls_waits(plan) && !plan->is_follower, CSV_GROWS)                                     \
+    X(RANKS, "ranks.csv", report_ranks, struct rank_row,                                           \
+      plan->facts->ranks > 0 && !plan->is_follower, CSV_JOINED)                                    \
+    X(RANKS_SAMPLES, "ranks_samples.csv", report_ranks_samples, struct rank_sample,                \
+      plan->facts->ranks > 0 && !plan->is_follower, CSV_JOINED)
 
 enum csv_file {
 #define X(id, ...) CSV_##id,

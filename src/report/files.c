@@ -35,6 +35,12 @@ static const char *const file_names[FILE_HGRM] = {[FILE_SUMMARY] = "summary.csv"
 #undef X
 };
 
+static const unsigned csv_kinds[CSV_FILES] = {
+#define X(id, name, table, type, condition, kind) [CSV_##id] = (kind),
+    CSV_TABLE
+#undef X
+};
+
 struct run_files {
     struct operation_list operations;
     enum io_trace io_trace;
@@ -48,6 +54,7 @@ struct run_files {
     bool is_outdated;         /* writing the outcome has failed at least once */
     off_t whole_bytes[FILES]; /* end of the last whole row */
     pthread_mutex_t lock;     /* guards shortage while two threads write */
+    int failure;              /* errno of the first failed write; 0: no write has failed */
     char shortage[1024];
 };
 
@@ -94,6 +101,8 @@ static void mark_short_of(struct run_files *files, int file, int number, const c
     char name[NAME_MAX];
     pthread_mutex_lock(&files->lock);
     const size_t used = strlen(files->shortage);
+    const int known = number == 0 ? EIO : number;
+    files->failure = files->failure == 0 ? known : files->failure;
     snprintf(
         files->shortage + used, sizeof files->shortage - used, "%s%s: %s%.60s%s%s",
         used > 0 ? "; " : "", name_of(files, file, name), machine == NULL ? "" : "rows of machine ",
@@ -132,9 +141,16 @@ static void flush_file(struct run_files *files, int file)
     }
 }
 
-/* Returns whether a run or search with this plan has a file. A search has levels instead of
- * sessions. A run has histograms of the operations that it uses. */
-static bool is_wanted(const struct run_files *files, const struct plan *plan, int file)
+/* Returns whether a file is written aside and then renamed. Such a file is open only while it is
+ * written. */
+static bool is_aside(int file)
+{
+    return file >= FILE_RUN && file <= FILE_METRICS;
+}
+
+/* Returns whether a run or search with this plan, whose operations are `operations`, has a file. A
+ * search has levels instead of sessions. A run has histograms of the operations that it uses. */
+static bool is_wanted(const struct plan *plan, const struct operation_list *operations, int file)
 {
     const size_t operation = (size_t)(file > FILE_HGRM ? file - FILE_HGRM : 0);
     char histogram[TRACE_NAME_BYTES];
@@ -143,47 +159,47 @@ static bool is_wanted(const struct run_files *files, const struct plan *plan, in
                NULL;
     }
     if (file >= FILE_HGRM) {
-        return !plan->is_search && operation < files->operations.count &&
-               operation_is_used(&files->operations, operation);
+        return !plan->is_search && operation < operations->count &&
+               operation_is_used(operations, operation);
     }
     switch (file) {
-    case CSV_RANKS:
-    case CSV_RANKS_SAMPLES:
-        return plan->facts->ranks > 0 && !plan->is_follower;
-    case CSV_STAGES:
-        return plan_stages(plan)->count > 0;
-    case CSV_WAITS: /* rank 0 alone polls */
-        return plan_polls_waits(plan) && !plan->is_follower;
-    case CSV_HOSTS:
-    case CSV_HOSTS_INTERVALS:
-        return plan->host_count > 0;
-    case CSV_OPERATIONS_INTERVALS: /* ranks do not send these figures to rank 0 */
-        return plan->script != NULL && plan->facts->ranks == 0;
+#define X(id, name, table, type, condition, kind)                                                  \
+    case CSV_##id:                                                                                 \
+        return condition;
+        CSV_TABLE
+#undef X
     case FILE_IO:
         return plan->io_trace != IO_TRACE_OFF;
     case FILE_OPERATIONS:
         return !plan->is_search && plan->script != NULL;
     case FILE_METRICS:
         return !plan->is_search && plan->script != NULL && plan->script->metric_count > 0;
-    case CSV_TRANSACTIONS:
-        return plan->log_share > 0;
     case FILE_SUMMARY:
-    case CSV_SAMPLES:
-    case CSV_INTERVALS:
         return true;
-    case CSV_LEVELS:
     case FILE_SEARCH:
         return plan->is_search;
-    default:
+    default: /* FILE_RUN */
         return !plan->is_search;
     }
+}
+
+unsigned run_files_count_open(const struct plan *plan)
+{
+    const struct operation_list operations = plan_operations(plan);
+    unsigned count = 2; /* the folder and the reserved space */
+    for (int file = 0; file < FILES; file++) {
+        const bool is_open = !is_aside(file) && file != CSV_EVENTS;
+        count += is_open && is_wanted(plan, &operations, file) ? 1 : 0;
+    }
+    count += plan->junit != NULL ? 1 : 0;
+    return count + (plan->ycsb != NULL ? 1 : 0);
 }
 
 /* Creates the files of the plan. Returns 0 or errno. */
 static int open_files(struct run_files *files, const struct plan *plan)
 {
     for (int file = 0; file < FILES; file++) {
-        if (!is_wanted(files, plan, file)) {
+        if (!is_wanted(plan, &files->operations, file)) {
             continue;
         }
         char name[NAME_MAX];
@@ -193,10 +209,9 @@ static int open_files(struct run_files *files, const struct plan *plan)
             return errno;
         }
         files->is_made[file] = true;
-        const bool is_aside = file >= FILE_RUN && file <= FILE_METRICS;
-        files->streams[file] = is_aside ? NULL : fdopen(fd, "a");
+        files->streams[file] = is_aside(file) ? NULL : fdopen(fd, "a");
         if (files->streams[file] == NULL) {
-            const int number = is_aside ? 0 : errno;
+            const int number = is_aside(file) ? 0 : errno;
             close(fd);
             if (number != 0) {
                 return number;
@@ -219,10 +234,10 @@ static void restart(struct run_files *files, enum csv_file file)
 
 void run_files_join(struct run_files *files, const struct merge *merge, const struct result *result)
 {
-    static const enum csv_file joined[] = {CSV_INTERVALS, CSV_HOSTS_INTERVALS, CSV_SAMPLES,
-                                           CSV_STAGES,    CSV_RANKS,           CSV_RANKS_SAMPLES};
-    for (size_t i = 0; i < COUNT_OF(joined); i++) {
-        restart(files, joined[i]);
+    for (int file = 0; file < CSV_FILES; file++) {
+        if ((csv_kinds[file] & CSV_JOINED) != 0) {
+            restart(files, (enum csv_file)file);
+        }
     }
     for (size_t i = 0; i < merge_interval_count(merge); i++) {
         struct interval interval;
@@ -322,26 +337,24 @@ void run_files_note_missing(struct run_files *files, uint64_t rows)
 /* Writes the headers of the growing files, and events.csv. Returns 0 or errno. */
 static int begin_files(struct run_files *files, const struct plan *plan)
 {
-    run_files_add(files, CSV_SAMPLES, NULL);
-    run_files_add(files, CSV_INTERVALS, NULL);
-    run_files_add(files, CSV_TRANSACTIONS, NULL);
-    run_files_add(files, CSV_LEVELS, NULL);
-    run_files_add(files, CSV_STAGES, NULL);
-    run_files_add(files, CSV_WAITS, NULL);
-    run_files_add(files, CSV_HOSTS_INTERVALS, NULL);
-    run_files_add(files, CSV_OPERATIONS_INTERVALS, NULL);
+    for (int file = 0; file < CSV_FILES; file++) {
+        if ((csv_kinds[file] & CSV_GROWS) != 0) {
+            run_files_add(files, (enum csv_file)file, NULL);
+        }
+    }
     FILE *events = files->streams[CSV_EVENTS];
-    bool has_failed = files->shortage[0] != '\0';
-    if (events != NULL && !has_failed) {
+    if (events != NULL && files->failure == 0) {
         csv_write(events, CSV_EVENTS, &files->operations, NULL);
         for (size_t i = 0; i < plan->mark_count; i++) {
             csv_write(events, CSV_EVENTS, &files->operations, &plan->marks[i]);
         }
-        files->streams[CSV_EVENTS] = NULL; /* from here on the user appends to it */
-        has_failed = ferror(events) != 0;
-        has_failed = fclose(events) != 0 || has_failed;
+        flush_file(files, CSV_EVENTS);
     }
-    return has_failed ? ENOSPC : 0;
+    if (files->streams[CSV_EVENTS] != NULL && files->failure == 0) {
+        files->streams[CSV_EVENTS] = NULL; /* from here on the user appends to it */
+        files->failure = fclose(events) != 0 ? errno : 0;
+    }
+    return files->failure;
 }
 
 enum exit_code run_files_create(struct run_files **files, const struct plan *plan,

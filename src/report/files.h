@@ -50,6 +50,10 @@ enum run_file {
  * folder that exists, ", or resume …"; "" if there is nothing else to do than to name another. */
 enum exit_code report_make_folder(const char *path, const char *choice, struct error *error);
 
+/* Returns how many files a run or search with this plan keeps open for its output: the folder, the
+ * reserved space, the files in the folder, and the files of --junit and --ycsb-out. */
+unsigned run_files_count_open(const struct plan *plan);
+
 /* Makes the folder plan->out_folder, its parents and its files. Returns EXIT_CODE_USAGE if the
  * folder exists or cannot be made, and EXIT_CODE_CLIENT_LIMIT if the disk is full. On EXIT_CODE_OK
  * the caller owns *files. */

@@ -428,6 +428,72 @@ TEST_BETWEEN(test_short_file_has_whole_rows, set_up, tear_down)
     assert_int_equal(count_lines("summary.csv"), 2);
 }
 
+/* A run is refused with the reason of the first write that failed. */
+TEST_BETWEEN(test_no_room_for_the_marks, set_up, tear_down)
+{
+    static char mark[RUN_FILES_ROOM_BYTES];
+    struct run_files *files = NULL;
+    struct error error;
+    error_clear(&error);
+    memset(mark, 'x', sizeof mark - 1);
+    plan.marks[0].text = mark;
+    plan.mark_count = 1;
+    limit_file_size(RUN_FILES_ROOM_BYTES);
+    const enum exit_code code = run_files_create(&files, &plan, &error);
+    limit_file_size(RLIM_INFINITY);
+    assert_int_equal(code, EXIT_CODE_CLIENT_LIMIT);
+    assert_null(files);
+    assert_non_null(strstr(error.text, "File too large"));
+    assert_false(exists(plan.out_folder));
+}
+
+/* The files that a plan is said to keep open are open after the start. */
+TEST_BETWEEN(test_open_files, set_up, tear_down)
+{
+    static struct script script = {.name = "s"};
+    static const struct {
+        const char *name;
+        struct plan plan;
+        unsigned count;
+    } cases[] = {
+        {"rows", {.records = 30}, 8}, /* 5, and connect, append and read */
+        {"search", {.is_search = true}, 5},
+        {"several hosts", {.host_count = 2}, 10},
+        {"stages", {.stages.count = 2}, 9},
+        {"log", {.log_share = 1}, 9},
+        {"waits", {.waits = WAITS_ON}, 9},
+        {"script", {.script = &script}, 14},
+        {"trace", {.io_trace = IO_TRACE_FULL}, 8 + 1 + 12},
+        {"requests", {.io_trace = IO_TRACE_REQUESTS}, 8 + 1 + 9},
+        {"other files", {.junit = "x", .ycsb = "y"}, 10},
+    };
+    const struct plan usual = plan;
+    EACH_CASE (i, cases, "%s", cases[i].name) {
+        plan = cases[i].plan;
+        plan.adapter = usual.adapter;
+        plan.facts = usual.facts;
+        snprintf(plan.out_folder, sizeof plan.out_folder, "%s/%zu", base, i);
+        const size_t before = count_entries("/proc/self/fd");
+        struct run_files *files = create();
+        FILE *junit = NULL, *ycsb = NULL;
+        char path[sizeof base + 16];
+        struct error error;
+        error_clear(&error);
+        snprintf(path, sizeof path, "%s/other", base);
+        report_open_file(&junit, "junit", plan.junit == NULL ? NULL : path, false, &error);
+        report_open_file(&ycsb, "ycsb-out", plan.ycsb == NULL ? NULL : path, false, &error);
+        assert_int_equal(count_entries("/proc/self/fd") - before, cases[i].count);
+        assert_int_equal(run_files_count_open(&plan), cases[i].count);
+        run_files_destroy(files, false);
+        if (junit != NULL) {
+            fclose(junit);
+        }
+        if (ycsb != NULL) {
+            fclose(ycsb);
+        }
+    }
+}
+
 TEST_BETWEEN(test_failed_run_leaves_nothing, set_up, tear_down)
 {
     run_files_destroy(create(), true);
