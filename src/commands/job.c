@@ -622,8 +622,8 @@ void job_add_file_problems(struct job *job)
 {
     struct result *result = job->result;
     const char *shortage = run_files_shortage(job->files);
+    result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* more or fewer files may be short now */
     if (shortage[0] != '\0') {
-        result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* more files may be short now */
         result_add_problem(result, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT,
                            "files are incomplete: %.200s", shortage);
         result_set_exit(result);
@@ -655,8 +655,16 @@ void job_update_outcome(struct job *job, bool was_interrupted, const char *text)
                                         .table = &job->setup.own->table,
                                         .result = result,
                                         .search = job->search};
+    const bool was_outdated = job->is_outdated;
     job->is_written = run_files_write_outcome(job->files, &outcome);
-    if (!job->is_written) {
+    if (job->is_written && was_outdated) {
+        /* what was just written still says that the files are incomplete */
+        job_add_file_problems(job);
+        result_set_exit(result);
+        job->is_written = run_files_write_outcome(job->files, &outcome);
+    }
+    job->is_outdated = !job->is_written;
+    if (job->is_outdated) {
         job_add_file_problems(job);
         result_set_exit(result);
     }

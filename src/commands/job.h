@@ -79,9 +79,10 @@ struct job {
     /* streams of the JUnit and YCSB files; NULL if not asked for, or already written */
     FILE *junit, *ycsb;
     struct result *result;
-    bool has_begun;  /* sessions were started, so the files are kept */
-    bool is_joined;  /* the results of the other ranks are in the files */
-    bool is_written; /* the files on disk show the present outcome of *result */
+    bool has_begun;   /* sessions were started, so the files are kept */
+    bool is_joined;   /* the results of the other ranks are in the files */
+    bool is_written;  /* the files on disk show the present outcome of *result */
+    bool is_outdated; /* the last write of the outcome failed */
 
     /* The search, borrowed; NULL for a run. */
     struct search *search;

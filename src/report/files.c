@@ -51,11 +51,13 @@ struct run_files {
     FILE *streams[FILES]; /* streams of the files; NULL if the file was not made, is incomplete, or
                              was closed */
     bool is_made[FILES];
-    bool is_outdated;         /* writing the outcome has failed at least once */
     off_t whole_bytes[FILES]; /* end of the last whole row */
     pthread_mutex_t lock;     /* guards shortage while two threads write */
     int failure;              /* errno of the first failed write; 0: no write has failed */
     char shortage[1024];
+    char
+        outdated[160]; /* file of the outcome that was not replaced last time, and the reason; "" */
+    char said[1200];   /* text of run_files_shortage */
 };
 
 static const char *name_of(const struct run_files *files, int file, char text[NAME_MAX])
@@ -533,18 +535,24 @@ bool run_files_write_outcome(struct run_files *files, const struct run_outcome *
         struct stat own;
         /* the shortage already says that a folder was removed */
         const bool is_gone = fstat(files->folder, &own) == 0 && own.st_nlink == 0;
-        if (number != 0 && !files->is_outdated && !is_gone) {
-            mark_short(files, file, number);
+        if (number != 0 && !is_gone) {
+            snprintf(files->outdated, sizeof files->outdated, "%s: %s", file_names[file],
+                     strerror(number));
         }
     }
-    files->is_outdated = files->is_outdated || number != 0;
+    if (number == 0) {
+        files->outdated[0] = '\0';
+    }
     uselocale(before);
     return number == 0;
 }
 
-const char *run_files_shortage(const struct run_files *files)
+const char *run_files_shortage(struct run_files *files)
 {
-    return files->shortage;
+    const bool has_both = files->shortage[0] != '\0' && files->outdated[0] != '\0';
+    snprintf(files->said, sizeof files->said, "%s%s%s", files->shortage, has_both ? "; " : "",
+             files->outdated);
+    return files->said;
 }
 
 void run_files_destroy(struct run_files *files, bool is_failed)

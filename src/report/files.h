@@ -110,8 +110,9 @@ struct run_outcome {
 bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome);
 
 /* Returns the short or removed files and the reasons, as one line ("intervals.csv: No space left on
- * device"); "" when all files are whole. Valid until run_files_destroy. */
-const char *run_files_shortage(const struct run_files *files);
+ * device"); "" when all files are whole. A file of the outcome that was replaced since is whole.
+ * Valid until the next call. */
+const char *run_files_shortage(struct run_files *files);
 
 /* Closes the files and frees `files`, which may be NULL. `is_failed`: the run never began. The
  * files are then removed, and also the folder if it is empty; otherwise they stay. */

@@ -1,8 +1,10 @@
 """A disk that is full before the run, or fills up during the run."""
 
+import fcntl
 import os
 import re
 import resource
+import select
 import subprocess
 
 import harness
@@ -47,6 +49,21 @@ class Disk(OutcomeCase):
         self.fill(place, leave=65536)
         self.append("2", "100", "null:", "--out", place / "run", code=3)
         self.assertFalse((place / "run").exists())
+
+    def test_an_outcome_that_is_written_later(self):
+        """A file that could not be replaced at first is complete when it has been replaced."""
+        out = self.out()
+        process = self.start("2", "null:", "--rate", "1000", "--duration", "1h", "--json", "--out", out, "--control")
+        self.wait_for_rows(process, out)
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)  # smaller than the output, so append waits for its reader
+        aside = out / f"run.json.{process.pid}.part"
+        aside.mkdir()
+        self.append("control", out, "stop")
+        select.select([process.stdout], [], [], harness.GUARD_S)  # append prints after the first attempt
+        aside.rmdir()
+        ended = self.end(process, 0)
+        self.assertIn("files are incomplete: run.json: File exists", ended.out)
+        self.check_run(out, 0)
 
     def test_full_during_the_run(self):
         place = self.mount("4m")

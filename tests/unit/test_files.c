@@ -405,6 +405,8 @@ TEST_BETWEEN(test_another_outcome, set_up, tear_down)
     assert_string_equal(run_files_shortage(files), "run.json: File too large");
     assert_null(strstr(content_of("run.json"), "no more room"));
     assert_null(strstr(content_of("summary.csv"), "no more room"));
+    assert_true(write_outcome(files));
+    assert_string_equal(run_files_shortage(files), "");
     run_files_destroy(files, false);
     assert_int_equal(count_entries(plan.out_folder), 9);
 }
