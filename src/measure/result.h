@@ -22,7 +22,8 @@ enum {
     EXPECTATIONS_MAX = 32,
     PROBLEM_BYTES = 900,
     RESULT_LOST_BYTES = 64,
-    RESULT_CHANGE_BYTES = 280
+    RESULT_CHANGE_BYTES = 280,
+    RESULT_CONDITION_BYTES = 200 /* longest text of a condition and the value that met it */
 };
 
 /* An event during or around a run that the user reports: a node was added, a rebalance began. Read
@@ -284,9 +285,10 @@ struct result {
     struct change *changes;  /* changes in the order in which they were made; owned */
     /* mean rate that was asked for, per second, in a run with changes by hand */
     double changed_rate;
-    uint64_t least_sessions;  /* number of sessions that had to be up for the run to go on */
-    char stop_condition[200]; /* STOP_CONDITION: the condition and the value that met it */
-    uint64_t sessions_up;     /* STOP_TOO_FEW: number of sessions that were up */
+    uint64_t least_sessions; /* number of sessions that had to be up for the run to go on */
+    /* STOP_CONDITION: the condition and the value that met it */
+    char stop_condition[RESULT_CONDITION_BYTES];
+    uint64_t sessions_up; /* STOP_TOO_FEW: number of sessions that were up */
     struct resource_summary resources;
     struct trace_sum *trace; /* the I/O trace (trace/trace.h); owned, freed with free; with ranks
                                 the sum of the ranks' traces; NULL without --io-trace */

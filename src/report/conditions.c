@@ -134,7 +134,7 @@ enum status conditions_parse(struct conditions *conditions, const struct plan *p
 }
 
 bool conditions_check(struct conditions *conditions, const struct interval *interval,
-                      char text[CONDITION_TEXT_BYTES])
+                      char text[RESULT_CONDITION_BYTES])
 {
     struct report_row row = {.operations = &conditions->operations};
     if (conditions->count == 0) {
@@ -154,7 +154,7 @@ bool conditions_check(struct conditions *conditions, const struct interval *inte
         condition->since_ns = condition->since_ns < 0 ? interval->start_ns : condition->since_ns;
         if (interval->end_ns - condition->since_ns >= condition->least_ns) {
             char number[UNITS_TEXT_BYTES];
-            snprintf(text, CONDITION_TEXT_BYTES, "%s: %s%s", condition->text,
+            snprintf(text, RESULT_CONDITION_BYTES, "%s: %s%s", condition->text,
                      bound_format(&condition->bound, condition->limit, value, number),
                      figure_unit(condition->column));
             return true;

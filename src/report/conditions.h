@@ -16,11 +16,11 @@
 #include "append/error.h"
 #include "figures/bound.h"
 #include "measure/recorder.h"
+#include "measure/result.h"
 #include "plan/plan.h"
 
 enum {
-    CONDITIONS_MAX = 16,
-    CONDITION_TEXT_BYTES = 200
+    CONDITIONS_MAX = 16
 };
 
 struct condition {
@@ -56,6 +56,6 @@ bool interval_value(const struct interval *interval, const struct operation_list
  * if a condition has held for its time; `text` then says which, and the last value: "append.p99>1s
  * for 10s: 1350 ms". */
 bool conditions_check(struct conditions *conditions, const struct interval *interval,
-                      char text[CONDITION_TEXT_BYTES]);
+                      char text[RESULT_CONDITION_BYTES]);
 
 #endif

@@ -278,8 +278,8 @@ enum status expectations_add(struct expectations *expectations, const char *text
             return STATUS_REJECTED;
         }
         if (expectations->count == EXPECTATIONS_MAX) {
-            error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': a run takes at most 32 bounds",
-                      new.bound.text);
+            error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': a run takes at most %d bounds",
+                      new.bound.text, (int)EXPECTATIONS_MAX);
             return STATUS_REJECTED;
         }
         expectations->entries[expectations->count++] = new;

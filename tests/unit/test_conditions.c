@@ -20,7 +20,7 @@ static void parse(const char *text)
 
 /* Checks an interval of 1 s from `start_s`, in which append's p99 was `p99_ms` (0: no append was
  * acknowledged) and `failed` of the appends failed. */
-static bool check(int start_s, int p99_ms, unsigned failed, char text[CONDITION_TEXT_BYTES])
+static bool check(int start_s, int p99_ms, unsigned failed, char text[RESULT_CONDITION_BYTES])
 {
     struct interval interval = {.start_ns = start_s * MONO_NS_PER_S,
                                 .end_ns = (start_s + 1) * MONO_NS_PER_S};
@@ -34,7 +34,7 @@ static bool check(int start_s, int p99_ms, unsigned failed, char text[CONDITION_
 
 TEST(test_one_interval)
 {
-    char text[CONDITION_TEXT_BYTES];
+    char text[RESULT_CONDITION_BYTES];
     parse("append.p99>1s");
     assert_false(check(0, 1000, 0, text));
     assert_true(check(1, 1001, 0, text));
@@ -44,7 +44,7 @@ TEST(test_one_interval)
 /* A condition has to hold without a gap; an interval without a value is not a gap. */
 TEST(test_for_a_time)
 {
-    char text[CONDITION_TEXT_BYTES];
+    char text[RESULT_CONDITION_BYTES];
     parse("append_p99_ms>1000 for 3s");
     assert_false(check(0, 2000, 0, text));
     assert_false(check(1, 2000, 0, text));
@@ -58,7 +58,7 @@ TEST(test_for_a_time)
 /* An unknown value alone never meets a condition. */
 TEST(test_nothing_but_unknown)
 {
-    char text[CONDITION_TEXT_BYTES];
+    char text[RESULT_CONDITION_BYTES];
     parse("append.p99>1ms for 2s");
     for (int i = 0; i < 5; i++) {
         assert_false(check(i, 0, 0, text));
@@ -68,7 +68,7 @@ TEST(test_nothing_but_unknown)
 /* The share of errors is unknown without any call; each condition has its own time. */
 TEST(test_shares_and_several)
 {
-    char text[CONDITION_TEXT_BYTES];
+    char text[RESULT_CONDITION_BYTES];
     parse("errors>5 for 2s , error_percent>=25,appends==0 for 3s");
     assert_int_equal(conditions.count, 3);
     assert_false(check(0, 0, 0, text));
