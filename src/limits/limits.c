@@ -118,6 +118,7 @@ struct limited_process {
     uint64_t user_tasks; /* number of tasks that the process's user has now */
     bool is_contained;   /* the process runs in docker, podman or kubernetes, which then set its
                             limits */
+    bool is_podman;      /* is_contained: the container is Podman's */
     char unit[80];       /* systemd unit that sets the process's limits; "": a login, or unknown */
     char user[40];       /* name of the user who owns the process */
 };
@@ -228,7 +229,8 @@ static bool read_number(struct survey *survey, const char *name, uint64_t *value
  * a process. */
 static void find_place(struct limited_process *process, const char *cgroups)
 {
-    static const char *const marks[] = {"docker", "libpod", "kubepods", "containerd"};
+    static const char podman[] = "libpod"; /* part of the names of Podman's cgroups */
+    static const char *const marks[] = {"docker", podman, "kubepods", "containerd"};
     for (size_t length; *cgroups != '\0'; cgroups += length + (cgroups[length] != '\0')) {
         length = strcspn(cgroups, "/\n");
         /* the last unit sets the limits; user@1000.service is the manager of a login */
@@ -242,8 +244,11 @@ static void find_place(struct limited_process *process, const char *cgroups)
         for (size_t i = 0; i < COUNT_OF(marks); i++) {
             /* docker.service is not in a container; /docker/ID and docker-ID.scope are */
             const size_t mark = strlen(marks[i]);
-            process->is_contained |= strncmp(cgroups, marks[i], mark) == 0 &&
-                                     strncmp(cgroups + mark, ".service", 8) != 0;
+            if (strncmp(cgroups, marks[i], mark) == 0 &&
+                strncmp(cgroups + mark, ".service", 8) != 0) {
+                process->is_contained = true;
+                process->is_podman = marks[i] == podman; /* the innermost container counts */
+            }
         }
     }
 }
@@ -285,12 +290,15 @@ static bool read_process(struct survey *survey, struct limited_process *process,
                               is_initial &&
                               (uid == 0 || (process->status.capabilities & exempting) != 0);
     if (load(survey, pid, "cgroup")) {
-        static const char *const engines[] = {".dockerenv", "run/.containerenv"};
+        static const char podman[] = "run/.containerenv";
+        static const char *const engines[] = {".dockerenv", podman};
         for (size_t i = 0; i < COUNT_OF(engines); i++) {
             char path[64]; /* the path is unreadable without privileges over the process: then its
                               cgroup decides */
             snprintf(path, sizeof path, "%d/root/%s", (int)pid, engines[i]);
-            process->is_contained |= faccessat(survey->proc, path, F_OK, 0) == 0;
+            const bool is_there = faccessat(survey->proc, path, F_OK, 0) == 0;
+            process->is_contained |= is_there;
+            process->is_podman |= is_there && engines[i] == podman;
         }
         find_place(process, buffer_text(&survey->text));
     }
@@ -667,7 +675,8 @@ static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t 
         /* docker cannot set this limit, so something in the container has set it */
         snprintf(fix, LIMIT_FIX_BYTES, "as root of the machine: prlimit --as=%s --pid PID", number);
     } else if (process->is_contained) {
-        snprintf(fix, LIMIT_FIX_BYTES, "docker run --ulimit %s=%s:%s ...", item, number, number);
+        snprintf(fix, LIMIT_FIX_BYTES, "%s run --ulimit %s=%s:%s ...",
+                 process->is_podman ? "podman" : "docker", item, number, number);
     } else if (process->unit[0] != '\0') {
         snprintf(fix, LIMIT_FIX_BYTES,
                  "systemctl edit %s: [Service] %s=%s, then systemctl restart %s", process->unit,
@@ -687,8 +696,7 @@ static void fix_cgroup(struct limit *entry, const struct draft *draft, uint64_t 
 {
     const char *const file = entry->where;
     const bool is_memory = entry->id == LIMIT_CGROUP_MEMORY;
-    const bool is_podman =
-        strstr(file, "libpod") != NULL; /* part of the names of Podman's cgroups */
+    const bool is_podman = draft->process->is_podman;
     const char *end = strrchr(file, '/');
     const char *unit = end != NULL ? end : file;
     while (unit > file && unit[-1] != '/') {

@@ -138,7 +138,7 @@ struct evidence {
     /* limits that the server reported after the sessions had ended */
     struct server_limits server_after;
     size_t server_count;
-    /* the servers; the first entry is the server in the limits_query */
+    /* the servers; the first entry is the server in the limits_question */
     struct evidence_server servers[1 + URL_HOSTS_MAX];
     int64_t counters[EVIDENCE_COUNTERS]; /* values before the first session; negative: unknown */
     uint64_t growth[EVIDENCE_COUNTERS];  /* growth during the run; 0: no growth, or unknown */
