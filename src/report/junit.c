@@ -117,6 +117,9 @@ static void begin_run(struct junit_suite *suite, const struct plan *plan)
     } else if (plan->duration_ns > 0) {
         snprintf(suite->name, sizeof suite->name, "append %s %u sessions %" PRId64 " ms", adapter,
                  plan->sessions, plan->duration_ns / MONO_NS_PER_MS);
+    } else if (plan->records == 0 && plan->transactions > 0) {
+        snprintf(suite->name, sizeof suite->name, "append %s %u sessions %" PRIu64 " transactions",
+                 adapter, plan->sessions, plan->transactions);
     } else {
         snprintf(suite->name, sizeof suite->name, "append %s %u sessions %" PRIu64 " rows", adapter,
                  plan->sessions, plan->records);

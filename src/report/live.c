@@ -797,7 +797,8 @@ enum exit_code live_begin(struct live **live, const struct plan *plan, struct co
     }
     struct live *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for --live");
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %s",
+                  plan->live != NULL ? "--live" : "--control");
         return EXIT_CODE_CLIENT_LIMIT;
     }
     pthread_mutex_init(&made->lock, NULL);

@@ -128,6 +128,36 @@ TEST(test_lost_rows)
     free(plan);
 }
 
+/* The name of a run has the bound that ends the run. */
+TEST(test_names)
+{
+    static const struct {
+        uint64_t records, transactions;
+        int64_t duration_ns;
+        const char *name;
+    } cases[] = {
+        {10, 0, 0, "append null 2 sessions 10 rows"},
+        {0, 100, 0, "append null 2 sessions 100 transactions"},
+        {0, 0, 5000000000, "append null 2 sessions 5000 ms"},
+        {10, 100, 5000000000, "append null 2 sessions 5000 ms"},
+    };
+    EACH_CASE (i, cases, "%s", cases[i].name) {
+        struct plan *plan = make_plan();
+        plan->records = cases[i].records;
+        plan->transactions = cases[i].transactions;
+        plan->duration_ns = cases[i].duration_ns;
+        struct memory memory;
+        memory_open(&memory);
+        assert_true(junit_write_error(memory.stream, plan, EXIT_CODE_SERVER, "no server"));
+        assert_int_equal(fclose(memory.stream), 0);
+        char suite[80];
+        snprintf(suite, sizeof suite, "<testsuite name=\"%s\" ", cases[i].name);
+        assert_non_null(strstr(memory.text, suite));
+        free(memory.text);
+        free(plan);
+    }
+}
+
 TEST(test_run_that_did_not_begin)
 {
     struct plan *plan = make_plan();
