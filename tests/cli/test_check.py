@@ -124,6 +124,18 @@ class Low(Confined):
         self.refused(40, 400, "null:", "--idle", "20", program=command, code=3,
                      pattern="RLIMIT_NPROC")
 
+    def test_files_of_the_output(self):
+        """The least limit that passes the check is enough: the check counts the files of a log and of options."""
+        for files in range(60, 200):
+            ended = self.append(20, "sqlite:x.db", "--workload", "oltp", "--set", "table_size=100", "--transactions", "40",
+                                "--connect-concurrency", "1", "--log-transactions", "--junit", "x.xml", "--recreate",
+                                "--out", self.out(), program=("prlimit", f"--nofile={files}:{files}", harness.BINARY),
+                                code=None)
+            if "of 20 sessions fit; the first limit is RLIMIT_NOFILE" not in ended.err:
+                break
+        self.assertGreater(files, 60)
+        self.assertEqual(ended.code, 0, ended)
+
     def test_the_soft_limit_of_files_is_raised(self):
         self.run_append(60, 600, "sqlite:", program=("prlimit", "--nofile=30:1000",
                                                      harness.BINARY))
