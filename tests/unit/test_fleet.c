@@ -407,6 +407,8 @@ TEST(test_batches_that_were_given_up)
     } cases[] = {{STATUS_REJECTED, 1}, {STATUS_FATAL, 8}};
     struct plan plan = make_plan();
     plan.rate.first = 1e6;
+    plan.connect_concurrency =
+        1; /* the sixth session to connect is not the one with the last batch */
     EACH_CASE (i, cases, "status %d", (int)cases[i].status) {
         script = (struct scripted){STEP_APPEND_OPEN, cases[i].status, ERROR_DATA, 5, 3, 1, 0, 0};
         struct result *result = run(&plan);
