@@ -164,25 +164,19 @@ static bool is_wanted(const struct plan *plan, const struct operation_list *oper
         return !plan->is_search && operation < operations->count &&
                operation_is_used(operations, operation);
     }
-    switch (file) {
-#define X(id, name, table, type, condition, kind)                                                  \
-    case CSV_##id:                                                                                 \
-        return condition;
+    const bool has_script = plan->script != NULL, is_run = !plan->is_search;
+    const bool wanted[] = {
+#define X(id, name, table, type, condition, kind) [CSV_##id] = (condition),
         CSV_TABLE
 #undef X
-    case FILE_IO:
-        return plan->io_trace != IO_TRACE_OFF;
-    case FILE_OPERATIONS:
-        return !plan->is_search && plan->script != NULL;
-    case FILE_METRICS:
-        return !plan->is_search && plan->script != NULL && plan->script->metric_count > 0;
-    case FILE_SUMMARY:
-        return true;
-    case FILE_SEARCH:
-        return plan->is_search;
-    default: /* FILE_RUN */
-        return !plan->is_search;
-    }
+            [FILE_IO] = plan->io_trace != IO_TRACE_OFF,
+        [FILE_OPERATIONS] = is_run && has_script,
+        [FILE_METRICS] = is_run && has_script && plan->script->metric_count > 0,
+        [FILE_SUMMARY] = true,
+        [FILE_SEARCH] = plan->is_search,
+        [FILE_RUN] = is_run,
+    };
+    return wanted[file];
 }
 
 unsigned run_files_count_open(const struct plan *plan)
