@@ -24,7 +24,7 @@ SIZES = (10, 100, 1000)
 BATCHES = (100, 1_000, 10_000)
 K6 = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache",
                   "append-bench", "k6")
-KIB_MAX = 80  # target for append's memory per session, at the most sessions
+KIB_MAX = 80  # target for append's memory per session, with the largest number of sessions
 
 K6_SCRIPT = """
 import http from 'k6/http';

@@ -24,7 +24,7 @@ struct rank_exchange {
 
 void rank_exchange_fini(struct rank_exchange *exchange);
 
-/* Refuses a complete plan that several ranks cannot run. */
+/* Refuses a plan that several ranks cannot run. The plan must be complete. */
 enum exit_code rank_exchange_allow(const struct ranks *ranks, const struct plan *plan,
                                    struct error *error);
 

@@ -27,7 +27,7 @@ enum {
     FIGURE_CHOICES = 2,
 };
 
-/* Begins the name of a column of operations.csv in a bound. */
+/* Prefix with which a bound names a column of operations.csv. */
 #define OPERATION_PREFIX "operation."
 
 enum bound_relation {

@@ -352,7 +352,7 @@ static enum status run_transaction(struct dry_run *run, size_t number, struct er
     run->statements = 0;
     say(run, 0, "transaction '%s'%s%s%s", kind->name, kind->isolation == NULL ? "" : ", isolation ",
         kind->isolation == NULL ? "" : kind->isolation,
-        kind->is_autocommit ? ", which commits each statement in a run" : "");
+        kind->is_autocommit ? "; in a real run each statement is committed by itself" : "");
     enum status status = adapter->begin(run->conn, &transaction, error);
     if (status != STATUS_OK) {
         return status;

@@ -51,7 +51,7 @@ void transaction_log_destroy(struct transaction_log *log); /* `log` may be NULL 
 /* Decides which turns of one session are in the log. All zeros: no turn. */
 struct transaction_log_choice {
     bool is_on;
-    uint64_t key;   /* number from which turns are hashed; follows from the seed and the session */
+    uint64_t key;   /* key with which turns are hashed: depends on the seed and the session */
     uint64_t bound; /* a turn is in the log if its hash is at most this number */
 };
 

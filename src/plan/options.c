@@ -1001,7 +1001,7 @@ const struct option_entry option_table[] = {
      OF(CALL), .key = "report", .group = "Charts and report", .page = "report.md"},
     {REPORT, "text", NULL, "print the charts as text, and write no page", FLAG(charts.is_text)},
     {REPORT, "png", NULL, "also write each chart as a PNG file", FLAG(charts.is_png)},
-    {REPORT, "x-axis", "time|rows", "x axis of the charts over time",
+    {REPORT, "x-axis", "time|rows", "draw progress over time or over rows",
      CHOICE(charts.x_axis, axis_words)},
     {REPORT, "all", NULL, "with several runs, also the charts of each", FLAG(charts.is_all)},
     {.name = NULL},

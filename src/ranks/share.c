@@ -43,8 +43,8 @@ static enum exit_code weigh(struct ranks *ranks, const struct plan *plan, struct
             const bool is_last = i + 1 == ranks->count;
             if (!units_parse_count(word, WEIGHT_MAX, weight) || is_last != (text[length] == '\0')) {
                 return usage_refuse(error,
-                                    "--weights '%.60s' is not a whole number up to %u for each of "
-                                    "the %u ranks (2,1,1)",
+                                    "--weights '%.60s': give a whole number up to %u for each of "
+                                    "the %u ranks, separated by commas",
                                     plan->weights, WEIGHT_MAX, ranks->count);
             }
             text += length + 1;

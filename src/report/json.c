@@ -340,7 +340,8 @@ static void add_workload(struct tree root, const struct plan *plan, const struct
     }
 }
 
-/* Adds the lists of the tables. A list has the rows of all tables that show a part of it. */
+/* Adds each list that the report's tables show. If several tables show parts of a list, it is added
+ * once, with the rows of all of them. */
 static void add_tables(struct tree root, const struct report_source *source)
 {
     for (const struct report_table *const *at = report_tables; *at != NULL; at++) {

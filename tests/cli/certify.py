@@ -1,7 +1,7 @@
 """append certify: what its tests share.
 
-APPEND_TEST_CERTIFY_FAULTS: faults of each clean run of a server of append's own (default 4; half of
-them are power losses).
+APPEND_TEST_CERTIFY_FAULTS: number of faults in each run that must find nothing wrong, with a server of
+append's own (default 4; half of them are power losses).
 """
 
 import collections

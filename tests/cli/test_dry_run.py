@@ -64,7 +64,7 @@ class DryRun(harness.Case):
                      "think: 3600 s, left out", "    ended, rolled back\n"):
             self.assertIn(text, parts[1])
         self.assertEqual(parts[1].count("\n        ("), 3 + 1 + 3)
-        for text in (", which commits each statement in a run", "items:append of 1,000 rows\n        not run: ",
+        for text in ("; in a real run each statement is committed by itself", "items:append of 1,000 rows\n        not run: ",
                      "keep: COMMIT\n        not run: it has a BEGIN, COMMIT or ROLLBACK of its own"):
             self.assertIn(text, parts[2])
         self.assertIn("rollback: on purpose\n", parts[3])

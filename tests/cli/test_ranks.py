@@ -144,7 +144,7 @@ class Null(Ranks, Searching):
                 (r"--live and --control work in a single process only", "4", "400", "null:", "--control"),
                 (r"--log-transactions does not work with several ranks: ", "4", "400", "null:",
                  "--log-transactions"),
-                (r"--weights '2,1' is not a whole number up to \S+ for each of the 3 ranks", "4",
+                (r"--weights '2,1': give a whole number up to \S+ for each of the 3 ranks", "4",
                  "400", "null:", "--weights", "2,1"),
                 (r"--weights '2,1,1,1' is not", "4", "400", "null:", "--weights", "2,1,1,1"),
                 (r"no rank is left to carry the sessions", "4", "400", "null:", "--weights",

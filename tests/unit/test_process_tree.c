@@ -143,7 +143,8 @@ TEST_BETWEEN(rounding_to_ticks_is_forgiven_once, set_up, tear_down)
     assert_true(walk(before, 4));
     assert_int_equal(table.total_ns, 1104);
     assert_true(walk(after, 1));
-    /* the growth of 70 and the rounding cover 101 and 102; 103 was not reaped and stays */
+    /* the growth of 70 and the rounding cover the times of processes 101 and 102; process 103 was
+     * not reaped and stays */
     assert_int_equal(table.known.count, 2);
     assert_true(walk(after, 1));
     assert_true(walk(after, 1));
