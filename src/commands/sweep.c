@@ -410,7 +410,7 @@ static void write_arguments(struct run_arguments *to, const struct sweep *sweep,
         }
     }
     if (hands_password(sweep)) {
-        to->argv[count++] = "--password-file=/dev/stdin";
+        to->argv[count++] = "--password-file=/proc/self/fd/0";
     }
     if (is_recreate) {
         to->argv[count++] =

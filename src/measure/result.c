@@ -304,9 +304,14 @@ void result_set_exit(struct result *result)
     char *line = result->exit_reason;
     const size_t bytes = sizeof result->exit_reason;
     size_t used = 0;
+    char *valid = result->valid_reason;
+    if (valid[0] != '\0') { /* files were incomplete at the previous call */
+        result->verdict = VERDICT_VALID;
+        memcpy(result->verdict_reason, valid, sizeof result->verdict_reason);
+        valid[0] = '\0';
+    }
     if (files->code != EXIT_CODE_OK && result->verdict == VERDICT_VALID) {
-        char valid[sizeof result->verdict_reason];
-        memcpy(valid, result->verdict_reason, sizeof valid);
+        memcpy(valid, result->verdict_reason, sizeof result->valid_reason);
         result->verdict = VERDICT_DEGRADED;
         snprintf(result->verdict_reason, sizeof result->verdict_reason, "%.120s; %.110s",
                  files->text, valid);

@@ -306,6 +306,8 @@ struct result {
 
     enum verdict verdict;
     char verdict_reason[240]; /* reason for the verdict: one line, never empty */
+    /* the reason that was judged, while incomplete files make a VALID result DEGRADED; else "" */
+    char valid_reason[240];
     struct problem problems[PROBLEM_KINDS];
     enum exit_code exit_code;
     char exit_reason[PROBLEM_BYTES]; /* reason for the exit code: one line for stderr; empty when
@@ -386,7 +388,7 @@ __attribute__((format(printf, 4, 5))) void result_add_problem(struct result *res
                                                               const char *format, ...);
 
 /* Sets exit_code and exit_reason from the problems. A VALID run becomes DEGRADED when its files are
- * incomplete. */
+ * incomplete, and VALID again when they are complete after all. */
 void result_set_exit(struct result *result);
 
 #endif

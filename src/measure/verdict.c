@@ -168,7 +168,7 @@ static void judge_begin(struct judge *judge, struct result *result,
 {
     const struct error *script = find_error(&result->causes, CAUSE_SCRIPT, STATUS_FATAL);
     memset(result->problems, 0, sizeof result->problems);
-    result->verdict_reason[0] = '\0';
+    result->verdict_reason[0] = result->valid_reason[0] = '\0';
     *judge = (struct judge){
         .result = result,
         .context = context,

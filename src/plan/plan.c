@@ -399,9 +399,6 @@ static enum exit_code check_options(struct plan *plan, struct error *error)
     if (plan->is_plan_only && plan->is_json) {
         return usage_refuse(error, "--plan prints a text: leave out --json");
     }
-    if (plan->read_mode == READ_NONE && option_is_given(plan, "read-every")) {
-        return usage_refuse(error, "--read-every has no effect with --read none: leave it out");
-    }
     if (plan->junit != NULL && plan->ycsb != NULL && strcmp(plan->junit, plan->ycsb) == 0) {
         return usage_refuse(error, "--junit and --ycsb-out name the same file '%.120s'",
                             plan->junit);

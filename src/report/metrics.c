@@ -394,29 +394,33 @@ static int publish(struct metrics *metrics, const struct recorder_snapshot *tota
 static enum exit_code keep_earlier(struct metrics *metrics, const char *path, struct error *error)
 {
     static const char begin[] = "# HELP append_";
-    struct error missing = {.kind = ERROR_NONE};
+    struct error unread = {.kind = ERROR_NONE};
     char bytes[4096];
     size_t length;
     FILE *file;
-    if (file_open(path, &file, &missing) != STATUS_OK) {
-        return EXIT_CODE_OK; /* a file that cannot be written is noticed when it is replaced */
+    const bool is_missing = access(path, F_OK) != 0; /* also if a folder of the path is missing */
+    if (is_missing || file_open(path, &file, &unread) != STATUS_OK) {
+        error_prefix(&unread, "--metrics-file");
+        *error = is_missing ? *error : unread;
+        return is_missing ? EXIT_CODE_OK : EXIT_CODE_USAGE;
     }
     metrics->had_file = true;
-    while ((length = fread(bytes, 1, sizeof bytes, file)) > 0) {
+    bool is_ours = true;
+    while (is_ours && (length = fread(bytes, 1, sizeof bytes, file)) > 0) {
+        is_ours = metrics->earlier.length > 0 ||
+                  (length >= sizeof begin - 1 && memcmp(bytes, begin, sizeof begin - 1) == 0);
         buffer_add(&metrics->earlier, bytes, length);
     }
     fclose(file);
-    const struct buffer *earlier = &metrics->earlier;
-    if (buffer_failed(earlier)) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the metrics");
-        return EXIT_CODE_CLIENT_LIMIT;
-    }
-    if (earlier->length > 0 && (earlier->length < sizeof begin - 1 ||
-                                memcmp(earlier->bytes, begin, sizeof begin - 1) != 0)) {
+    if (!is_ours) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--metrics-file '%.120s' exists and was not made by append: give another name",
                   path);
         return EXIT_CODE_USAGE;
+    }
+    if (buffer_failed(&metrics->earlier)) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the metrics");
+        return EXIT_CODE_CLIENT_LIMIT;
     }
     return EXIT_CODE_OK;
 }

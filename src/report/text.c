@@ -1448,13 +1448,13 @@ static void put_search_result(struct screen *out, const struct search *search,
         }
         put(out, "Knee");
     }
-    if (search->p99_bound_ns > 0) {
+    if (search->p99_bound_ns > 0 && search->count > 0) {
         static const struct level none;
         const struct level *over = NULL, *within = NULL;
         search_p99(search, &over, &within);
         const struct level *above = over == NULL ? &none : over;
         const struct level *below = within == NULL ? &none : within;
-        const char *call = search->count > 0 ? call_of(search->levels) : "";
+        const char *call = call_of(search->levels);
         say_if(out, over == NULL, "the p99 of %s stayed within %s at every level", call,
                UNITS_NS(search->p99_bound_ns));
         say_if(out, over != NULL, "the p99 of %s exceeded %s with %s session%s (%s); ", call,

@@ -63,7 +63,9 @@ class Disk(OutcomeCase):
         aside.rmdir()
         ended = self.end(process, 0)
         self.assertIn("files are incomplete: run.json: File exists", ended.out)
-        self.check_run(out, 0)
+        outcome = self.check_run(out, 0).json["outcome"]
+        self.assertEqual(outcome["verdict"], "VALID")
+        self.assertNotIn("incomplete", outcome["verdict_reason"])
 
     def test_full_during_the_run(self):
         place = self.mount("4m")

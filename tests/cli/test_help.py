@@ -136,8 +136,6 @@ class Plan(harness.Case):
         self.refused("100", "7", "null:", "--plan", code=2, pattern="RECORDS 7 is less than SESSIONS 100")
         self.assertIn("--plan prints a text: leave out --json",
                       self.append("2", "100", "null:", "--plan", "--json", code=2).err)
-        self.refused("2", "100", "null:", "--read", "none", "--read-every", "5", code=2,
-                     pattern="--read-every has no effect with --read none")
 
     def test_the_password_is_not_shown(self):
         self.append("1", "1", "postgresql://u:append%20secret@127.0.0.1:1/x", "--plan")
