@@ -38,7 +38,8 @@ enum adapter_flag {
     ADAPTER_FILE = 4,     /* the target is a path, not a host and port */
     ADAPTER_STRING = 8,   /* the target is a string for the client library: scheme:string */
     ADAPTER_ONE_DATABASE = 16, /* a server has one database: targets do not name it */
-    ADAPTER_LOADS = 32,        /* start loads the client library from target.client_lib */
+    ADAPTER_LOADS = 32,        /* the operation `start` loads the client library
+                                  target.client_lib */
     ADAPTER_CLAUSES = 64,      /* a storage engine's name may have clauses after it: "MergeTree()
                                   ..." */
     ADAPTER_WATCHED = 128,     /* one extra thread watches all connects (client_socket_connect) */

@@ -142,8 +142,8 @@ struct probe {
 /* Checks who listens on host:port or, when host begins with '/', on the Unix socket of that path;
  * if the path is a folder, on the protocol's socket in it. Reads until the answer is complete;
  * `timeout_ms` covers connecting and reading together. Returns OK if the protocol matches, REJECTED
- * with ERROR_UNSUPPORTED if it does not match, and LOST with ERROR_UNREACHABLE or ERROR_TIMEOUT
- * without a connection. Resolving the host's name has no time limit. */
+ * with ERROR_UNSUPPORTED if it does not match, and LOST with ERROR_UNREACHABLE or ERROR_TIMEOUT if
+ * no connection was made. Resolving the host's name has no time limit. */
 enum status probe_recognise(const struct probe *probe, const char *host, uint16_t port,
                             unsigned timeout_ms, struct error *error) APPEND_API(probe_recognise);
 

@@ -30,7 +30,8 @@ enum outcome {
 };
 
 enum {
-    /* most transactions of a session; a session that reaches the number stops writing */
+    /* highest number of transactions that a session may make; a session that reaches it stops
+     * writing */
     ACCOUNT_TRANSACTIONS_MAX = 1 << 22,
 };
 

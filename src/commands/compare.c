@@ -355,7 +355,7 @@ static void describe_sweeps(struct comparison *comparison)
 
 /* Figures. */
 
-/* A cell of two sweeps, as the indexes of its first runs. */
+/* A cell that both sweeps have: for each sweep, the index of the cell's first run. */
 struct place {
     size_t of[SIDES];
 };

@@ -74,7 +74,8 @@ enum status table_mark_refuse(const struct table_mark *mark, const struct table 
                               const char *name, int64_t rows, const char *remedy,
                               struct error *error);
 
-/* The same with the remedy that `option`, which may name tables, drops the table anyway. */
+/* The same. The remedy is that `option`, an option that may have names of tables, drops the table
+ * anyway. */
 enum status table_mark_refuse_drop(const struct table_mark *mark, const struct table *table,
                                    const char *name, int64_t rows, const char *option,
                                    struct error *error);

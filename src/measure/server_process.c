@@ -357,8 +357,8 @@ static bool update(struct server_process *server)
     if (!process_table_update(table)) {
         return false;
     }
-    /* the oldest process gives the cgroup its name, which changes when the process executes another
-     * program */
+    /* the name that is shown for the cgroup is that of its oldest process; it changes when this
+     * process executes another program */
     const struct procfs_process *oldest = NULL;
     for (size_t i = 0; server->cgroup >= 0 && i < table->known.count; i++) {
         const struct process *process = &table->known.entries[i];

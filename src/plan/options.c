@@ -767,8 +767,9 @@ const struct option_entry option_table[] = {
     {RUN_ALONE, "rate-stage", "T:N,...", "change the rate: '10s:1k,1m:5k'", TEXTS(rate_stage_texts),
      .max = 1000000000, .store = store_stages, SHOWN("rate_stage", "Stages of the rate"),
      .details =
-         "Within the time T the rate rises or falls evenly to N, beginning with 0. The option "
-         "takes the place of `--rate` and of `--duration`. The option can be given several times.",
+         "Within the time T the rate rises or falls evenly to N. The first stage begins with the "
+         "rate 0, each further stage with the N of the stage before it. The option takes the "
+         "place of `--rate` and of `--duration`. The option can be given several times.",
      .page = "options.md#stages"},
     {RUN, "duration", "T", "end the run after T, with or without RECORDS",
      TIME(duration_ns, 0, 30 * DAY_NS), SHOWN("duration_s", "Duration, s"), .letter = 'T',

@@ -845,7 +845,7 @@ static void check_claim_query(lua_State *lua, const char *claim, const struct sc
     DEMAND(lua, sql_script_count_parameters(query->text, lexis) == 0,
            "invariant '%s' cannot have a ?: no session gives it a value", claim);
     DEMAND(lua, strstr(query->text, SESSION_MARK) == NULL,
-           "invariant '%s': no session runs it, so it has no " SESSION_MARK, claim);
+           "invariant '%s' cannot have a " SESSION_MARK ": no session runs it", claim);
 }
 
 /* invariant(claim, sql): a claim that holds after the run unless the query returns rows. */

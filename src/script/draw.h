@@ -167,7 +167,8 @@ int draw_function(const struct draw *draw);       /* number of the function; onl
 size_t draw_room(const struct draw *draw);
 
 /* Draws a value. A text is written to `room`, which has draw_room bytes. Must not be called for
- * DRAW_DERIVE: there the caller draws from draw_inner and calls draw_function itself. */
+ * DRAW_DERIVE: there the caller itself draws from draw_inner, and calls the function whose number
+ * draw_function returns. */
 void draw_value(const struct draw *draw, struct draw_stream *stream, char *room,
                 struct draw_value *value);
 

@@ -221,7 +221,7 @@ class Faults:
 
 
 class CutCalls:
-    """Calls that append cuts end at the server; calls of others go on. A mixin for a Case with a
+    """If append cuts off a call, the call also ends at the server; calls of others go on. A mixin for a Case with a
     database, its `sql`, a query SLEEP, a query SLEEP_WITH_ROWS that sleeps if the table has rows, and a
     query GOING_ON that counts the sleeping calls."""
 

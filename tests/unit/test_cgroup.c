@@ -437,7 +437,7 @@ TEST_BETWEEN(test_open_files_of_both, set_up_pair, tear_down)
     put_limits(CLIENT, "9 9", "100 200", "unlimited unlimited");
     put_limits(SERVER, "9 9", "150 300", "unlimited unlimited");
     write_file("11/fd/199", "");
-    write_file("11/fd/200", ""); /* does not use up the limit */
+    write_file("11/fd/200", ""); /* does not count: with a limit of 200 the numbers are 0 to 199 */
     write_file("12/fd/1", "");
     const struct limit *limit = expect_limit(LIMIT_OPEN_FILES, LIMIT_CLIENT, "2 200 2 107 95");
     assert_int_equal(limit->grade, LIMIT_PASS);

@@ -675,7 +675,7 @@ TEST(test_declarations)
          "invariant c:1 as mysql 'select 1 # ?'\n"
          "1 operations, 0 counters\n"},
         {"invariant('c', 'select ${session}')", NULL,
-         ":1: invariant 'c': no session runs it, so it has no ${session}"},
+         ":1: invariant 'c' cannot have a ${session}: no session runs it"},
         {"invariant()", NULL, ":1: bad argument #1 to 'invariant' (string expected, got no value)"},
         {"transaction('t')", NULL,
          ":1: bad argument #2 to 'transaction' (function expected, got no value)"},

@@ -249,8 +249,8 @@ static uint64_t pass_number(struct counter *counter)
     return number;
 }
 
-/* Finds the scrambled key that belongs to each zipfian key: places[i] is the key of offset i, or -1
- * if offset i was never drawn. */
+/* places[i] becomes the scrambled key that belongs to the zipfian key i, or -1 if key i was never
+ * drawn. */
 static void find_places(int64_t *places, int64_t n, struct counter *last)
 {
     const struct keys_options options = {
