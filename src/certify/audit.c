@@ -54,7 +54,7 @@ static void find(struct audit *audit, enum fault_finding finding, uint64_t count
     if (result->first[0] == '\0' &&
         (audit->known == NULL || result->findings[finding] > audit->known[finding])) {
         snprintf(result->first, sizeof result->first, "%s: session %u, transaction %" PRIu64 "%s%s",
-                 finding_words[finding].key, id->session + 1, id->number,
+                 finding_words[finding].key, id->session, id->number,
                  id->size > 0 ? ", table " : "", id->size > 0 ? rows_table_names[id->table] : "");
     }
 }

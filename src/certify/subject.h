@@ -77,6 +77,8 @@ struct subject {
     /* only for the user's server */
     pid_t pid;          /* its process */
     uint64_t started;   /* processes_started of `pid`, when it was found */
+    uint64_t since;     /* moment of `begin`, as processes_started counts: a process that is older
+                           is not the restarted server */
     pid_t starter;      /* process of the command that starts the server; 0: that command has
                            ended */
     int starter_status; /* status of the starter that waitpid returned, valid after the starter has

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -26,8 +27,9 @@ static bool is_running(const struct subject *subject)
            processes_started(subject->pid) == subject->started;
 }
 
-/* Finds the server's process by its port or socket. */
-static enum status find_listening(struct subject *subject, struct error *error)
+/* Finds the server's process by its port or socket, if it has started since `since`. Another server
+ * may listen on the same port of another address: append must not break it. */
+static enum status find_listening(struct subject *subject, uint64_t since, struct error *error)
 {
     struct procfs_process found = {.pid = 0};
     struct connection_info named = {.host = ""};
@@ -46,9 +48,41 @@ static enum status find_listening(struct subject *subject, struct error *error)
                   note[0] == '\0' ? "" : ": ", note);
         return STATUS_FATAL;
     }
+    if (note[0] != '\0') {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "several servers listen on port %u: name the process of yours with --server-pid",
+                  (unsigned)named.port);
+        return STATUS_FATAL;
+    }
+    if (found.start_ticks < since) {
+        error_set(error, ERROR_SERVER, 0, NULL, "another server listens on port %u",
+                  (unsigned)named.port);
+        return STATUS_FATAL;
+    }
     subject->pid = found.pid;
     subject->started = found.start_ticks;
     return STATUS_OK;
+}
+
+/* Checks --server-pid as a run does: the process that listens must be the given process or a
+ * relative of it. */
+static enum status check_given(const struct subject *subject, struct error *error)
+{
+    const struct plan *plan = subject->plan;
+    struct procfs_process holder;
+    struct connection_info named = {.host = ""};
+    target_fill_connection(plan, &named);
+    const char *const path = named.host[0] == '/' ? named.host : NULL;
+    const bool is_other =
+        !plan->is_server_pid_forced && server_is_other(named.port, path, subject->pid, &holder);
+    if (is_other) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--server-pid %d is not the server: port %u is held by %s (pid %d): leave the "
+                  "option out, or write --server-pid %d! to break that process all the same",
+                  (int)subject->pid, (unsigned)named.port, holder.name, (int)holder.pid,
+                  (int)subject->pid);
+    }
+    return is_other ? STATUS_FATAL : STATUS_OK;
 }
 
 /* Finds the server's process, before the first fault. */
@@ -60,7 +94,9 @@ static enum status begin(struct subject *subject, const struct plan_texts *optio
      * can reap it */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     subject->pid = subject->plan->server_pid;
-    if (subject->pid == 0 && find_listening(subject, error) != STATUS_OK) {
+    const enum status status =
+        subject->pid == 0 ? find_listening(subject, 0, error) : check_given(subject, error);
+    if (status != STATUS_OK) {
         return STATUS_FATAL;
     }
     if (processes_is_of(getpid(), subject->pid)) {
@@ -76,6 +112,8 @@ static enum status begin(struct subject *subject, const struct plan_texts *optio
         return STATUS_FATAL;
     }
     subject->started = processes_started(subject->pid);
+    subject->since =
+        (uint64_t)(mono_clock_ns(CLOCK_BOOTTIME) / 1000) * (uint64_t)sysconf(_SC_CLK_TCK) / 1000000;
     return STATUS_OK;
 }
 
@@ -181,7 +219,6 @@ static enum status go_on(struct subject *subject, struct error *error)
 
 static enum status start(struct subject *subject, struct error *error)
 {
-    subject->is_down = false;
     const char *const argv[] = {"/bin/sh", "-c", subject->plan->certify.start, NULL};
     const struct child_start start = {
         .argv = argv, .in = -1, .out = subject->log, .err = subject->log, .kept = -1};
@@ -192,6 +229,7 @@ static enum status start(struct subject *subject, struct error *error)
                   "--server-start: /bin/sh cannot be started: %s", strerror(number));
         return STATUS_FATAL;
     }
+    subject->is_down = false;
     subject->pid = 0;
     subject->starter_status = 0;
     return STATUS_OK;
@@ -206,7 +244,7 @@ static enum status check(struct subject *subject, struct error *error)
         return STATUS_OK;
     }
     struct error ignored = {.kind = ERROR_NONE};
-    if (find_listening(subject, &ignored) == STATUS_OK || *status == 0) {
+    if (find_listening(subject, subject->since, &ignored) == STATUS_OK || *status == 0) {
         return STATUS_OK; /* the server may not listen yet */
     }
     error_set(error, ERROR_SERVER, 0, NULL, "--server-start failed with %s %d",
@@ -227,8 +265,11 @@ static void end(struct subject *subject)
             "the server is not started, because its file system is not mounted: mount it, then "
             "run: %s",
             subject->plan->certify.start);
-    } else if (subject->is_down && !is_running(subject) && start(subject, &error) != STATUS_OK) {
-        notice_print("%s", error.text);
+    } else if (subject->is_down && is_running(subject)) {
+        notice_print("the server's process %d has not ended yet: when it has, run: %s",
+                     (int)subject->pid, subject->plan->certify.start);
+    } else if (subject->is_down && start(subject, &error) != STATUS_OK) {
+        notice_print("%s; run: %s", error.text, subject->plan->certify.start);
     }
     interrupt_hold(NULL);
 }

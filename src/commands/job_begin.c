@@ -149,20 +149,13 @@ static enum exit_code check_server_pid(const struct job *job, struct error *erro
     const struct plan *plan = job->plan;
     struct connection_info named = {.host = ""};
     struct procfs_process holder;
-    char note[200];
     target_fill_connection(plan, &named);
     if (plan->server_pid == 0 || plan->container != NULL || plan->is_server_pid_forced ||
         named.is_embedded || plan->host_count > 0 || !address_is_local(named.host)) {
         return EXIT_CODE_OK;
     }
-    const int proc = procfs_open();
-    const bool is_other = proc >= 0 &&
-                          server_find(proc, named.port, named.host[0] == '/' ? named.host : NULL,
-                                      &holder, note, sizeof note) &&
-                          !server_is_related(proc, plan->server_pid, holder.pid);
-    if (proc >= 0) {
-        close(proc);
-    }
+    const char *const path = named.host[0] == '/' ? named.host : NULL;
+    const bool is_other = server_is_other(named.port, path, plan->server_pid, &holder);
     return is_other ? usage_refuse(error,
                                    "--server-pid %d is not the server: port %u is held by %s (pid "
                                    "%d): leave the option out, or write --server-pid %d! to "

@@ -206,3 +206,15 @@ bool server_is_related(int proc, pid_t pid, pid_t holder)
 {
     return pid == holder || is_above(proc, pid, holder) || is_above(proc, holder, pid);
 }
+
+bool server_is_other(uint16_t port, const char *path, pid_t pid, struct procfs_process *holder)
+{
+    char note[240];
+    const int proc = procfs_open();
+    const bool is_other = proc >= 0 && server_find(proc, port, path, holder, note, sizeof note) &&
+                          !server_is_related(proc, pid, holder->pid);
+    if (proc >= 0) {
+        close(proc);
+    }
+    return is_other;
+}

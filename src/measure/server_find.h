@@ -17,6 +17,10 @@
 bool server_find(int proc, uint16_t port, const char *path, struct procfs_process *found,
                  char *note, size_t note_bytes);
 
+/* Returns whether a process that is not related to `pid` holds the port or socket, as for
+ * server_find; *holder is then that process. */
+bool server_is_other(uint16_t port, const char *path, pid_t pid, struct procfs_process *holder);
+
 /* Returns whether `pid` is `holder`, an ancestor of `holder` other than init, or a descendant of
  * `holder`. */
 bool server_is_related(int proc, pid_t pid, pid_t holder);

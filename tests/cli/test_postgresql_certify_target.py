@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import threading
 import time
+import urllib.parse
 
 import certify
 import harness
@@ -93,6 +94,39 @@ class TheirServer(certify.Harm, certify.Certifying):
         """--server-pid names the server until append has started it again."""
         ended, certificate = self.break_it("--server-pid", self.pid(), code=0, faults="kill:2")
         self.check_clean(ended, certificate, {"kill": 2})
+
+    def port(self):
+        return urllib.parse.urlsplit(self.server.url).port
+
+    def other_process(self, *words):
+        process = subprocess.Popen(words)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_a_given_process_that_is_not_the_server(self):
+        other = self.other_process("sleep", "600")
+        ended = self.append("certify", 2, self.server.url, "--faults", "kill:1", "--yes", "--server-start", "false",
+                            "--server-pid", other.pid, "--out", self.out(), code=2)
+        self.assertRegex(ended.reason, rf"--server-pid {other.pid} is not the server: port "
+                         rf"{self.port()} is held by postgres \(pid {self.pid()}\)")
+        self.assertIsNone(other.poll())
+
+    def test_another_server_on_the_same_port(self):
+        """append breaks neither of two servers if it does not know which one is meant, and never the older one."""
+        port = self.port()
+        other = self.other_process("python3", "-c", "import socket, time; "
+                                   f"s = socket.create_server(('127.0.0.2', {port})); time.sleep(600)")
+        harness.wait_until(lambda: f"127.0.0.2:{port}" in subprocess.run(
+            ["ss", "-ltnH"], stdout=subprocess.PIPE, text=True, check=True).stdout, "the other server to listen")
+        ended = self.append("certify", 2, self.server.url, "--faults", "kill:1", "--yes", "--server-start", "false",
+                            "--out", self.out(), code=2)
+        self.assertIn(f"several servers listen on port {port}: name the process of yours with --server-pid",
+                      ended.reason)
+        ended, _ = self.break_it("--server-pid", f"{self.pid()}!", code=4, faults="kill:2")
+        self.assertIn("the process of the restarted server was not found", ended.reason)
+        self.assertIsNone(other.poll())
+        self.sql("select 1")
 
     def test_another_host(self):
         self.refused("certify", 2, "postgresql://append@192.0.2.1/append", "--faults", "stop:1", "--yes", code=2,

@@ -146,7 +146,7 @@ class Null(Ranks, Searching):
                  "--log-transactions"),
                 (r"--weights '2,1': give a whole number up to \S+ for each of the 3 ranks", "4",
                  "400", "null:", "--weights", "2,1"),
-                (r"--weights '2,1,1,1' is not", "4", "400", "null:", "--weights", "2,1,1,1"),
+                (r"--weights '2,1,1,1': give a whole number", "4", "400", "null:", "--weights", "2,1,1,1"),
                 (r"no rank is left to carry the sessions", "4", "400", "null:", "--weights",
                  "0,0,0"),
                 (r"--sample-only 'nowhere': no rank is on a machine of that name", "4", "400",
@@ -317,7 +317,7 @@ class Sweeps(Ranks, Sweeping):
 
     def test_what_is_refused(self):
         for pattern, *words in (
-                (r"--weights '1,1' is not a whole number", "null:", "--weights", "1,1"),
+                (r"--weights '1,1': give a whole number", "null:", "--weights", "1,1"),
                 (r"sqlite runs inside this program",),
                 (r"unknown option '--nonsense'", "null:", "--nonsense")):
             with self.subTest(pattern):
