@@ -149,6 +149,7 @@ static enum status kill_all(struct subject *subject, struct error *error)
 {
     const bool has_ended = !is_running(subject) || processes_kill(subject->pid, END_NS);
     reap(subject);
+    subject->is_ending = !has_ended;
     if (!has_ended) {
         error_set(error, ERROR_SERVER, 0, NULL, "processes of the server do not end after SIGKILL");
         return STATUS_FATAL;
@@ -169,7 +170,8 @@ static enum status shut(struct subject *subject, struct error *error)
         mono_sleep(STEP_NS);
     }
     reap(subject);
-    if (is_running(subject)) {
+    subject->is_ending = is_running(subject);
+    if (subject->is_ending) {
         error_set(error, ERROR_SERVER, 0, NULL, "the server's process %d did not end in 30 s",
                   (int)subject->pid);
         return STATUS_FATAL;
@@ -265,10 +267,10 @@ static void end(struct subject *subject)
             "the server is not started, because its file system is not mounted: mount it, then "
             "run: %s",
             subject->plan->certify.start);
-    } else if (subject->is_down && is_running(subject)) {
+    } else if (subject->is_ending && is_running(subject)) {
         notice_print("the server's process %d has not ended yet: when it has, run: %s",
                      (int)subject->pid, subject->plan->certify.start);
-    } else if (subject->is_down && start(subject, &error) != STATUS_OK) {
+    } else if (subject->is_down && !is_running(subject) && start(subject, &error) != STATUS_OK) {
         notice_print("%s; run: %s", error.text, subject->plan->certify.start);
     }
     interrupt_hold(NULL);

@@ -65,7 +65,7 @@ static struct ranks ranks;
 static void begin(unsigned number, const struct arrival *arrivals, size_t count)
 {
     next = arrivals;
-    end = arrivals + count;
+    end = count == 0 ? arrivals : arrivals + count; /* without arrivals there is no array */
     memset(peers, 0, sizeof peers);
     ranks = (struct ranks){.module = &module,
                            .number = number,
