@@ -76,7 +76,7 @@ struct subject {
 
     /* only for the user's server */
     pid_t pid;          /* its process */
-    bool is_ending;     /* the process was told to end, and had not ended when the time was over */
+    bool is_ending;     /* append has asked the process to end, and it had not ended in time */
     uint64_t started;   /* processes_started of `pid`, when it was found */
     uint64_t since;     /* moment of `begin`, as processes_started counts: a process that is older
                            is not the restarted server */
