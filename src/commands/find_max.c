@@ -14,10 +14,6 @@
  */
 #define DEFAULT_MAX_BYTES (UINT64_C(2) << 30)
 
-enum {
-    LEVEL_FILES = 3 /* files of /proc that are read while the sessions of a level connect */
-};
-
 /* Notes counters and processes before a level, so that later changes are attributed to this level.
  */
 static void on_begin(void *context, const struct level *level)
@@ -81,7 +77,7 @@ static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *mo
         return code;
     }
     limits_question_init(&question, plan, NULL, NULL);
-    question.other_files += run_files_count_open(plan) + LEVEL_FILES;
+    question.other_files += run_files_count_open(plan);
     limits_read(&question, &list);
     const uint64_t allowed = limits_sessions(&list, false, &first);
     if (first == NULL || allowed >= sessions) {

@@ -222,9 +222,8 @@ static enum exit_code check_machine(struct job *job, struct error *error)
     const struct plan *plan = job->plan;
     struct limits_question question;
     limits_question_init(&question, plan, NULL, NULL);
-    /* the JUnit file is open already; a connection beside the sessions asks for the tables' size */
-    question.other_files +=
-        run_files_count_open(plan) - (job->junit != NULL ? 1 : 0) + question.files_per_session;
+    /* the JUnit file is open already */
+    question.other_files += run_files_count_open(plan) - (job->junit != NULL ? 1 : 0);
     limits_allow_files(&question, SPARE_FILES);
     if (plan->is_unchecked) {
         return EXIT_CODE_OK;

@@ -154,7 +154,7 @@ TEST(test_files_and_threads)
     assert_int_equal(base.hosts, 1);
     assert_int_equal(base.stack_bytes, 65536);
     assert_int_equal(base.files_per_session, 1);
-    assert_int_equal(base.other_files, 5);
+    assert_int_equal(base.other_files, LIMITS_SAMPLER_FILES);
     assert_int_equal(base.other_threads, 1);
     assert_int_equal(base.server_pid, 7);
     assert_string_equal(base.server_cgroup, "x");
