@@ -174,7 +174,8 @@ TEST(test_files_and_threads)
     };
     limits_question_init(&base, &plain, NULL, NULL);
     assert_false(base.has_server);
-    assert_int_equal(base.other_files, 5); /* the caller adds the files of the output */
+    assert_int_equal(base.other_files,
+                     LIMITS_SAMPLER_FILES); /* the caller adds the files of the output */
     EACH_CASE (i, cases, "case %zu", i) {
         plan = plain;
         plan.waits = cases[i].waits;
@@ -182,10 +183,10 @@ TEST(test_files_and_threads)
         plan.live_port = cases[i].live;
         plan.is_control = cases[i].is_control;
         limits_question_init(&question, &plan, &there, NULL);
-        assert_int_equal(question.other_files, 5 + cases[i].files);
+        assert_int_equal(question.other_files, LIMITS_SAMPLER_FILES + cases[i].files);
         assert_int_equal(question.other_threads, 1); /* the others run already */
         limits_question_init(&question, &plan, NULL, NULL);
-        assert_int_equal(question.other_files, 5 + cases[i].files);
+        assert_int_equal(question.other_files, LIMITS_SAMPLER_FILES + cases[i].files);
         assert_int_equal(question.other_threads, 1 + cases[i].threads);
     }
     struct script script = {.name = "s"};
@@ -199,13 +200,14 @@ TEST(test_files_and_threads)
     limits_question_init(&question, &plan, &there, NULL);
     assert_int_equal(question.hosts, 3);
     assert_int_equal(question.files_per_session, 3);
-    assert_int_equal(question.other_files, 5 + 2 * 5); /* while five connects are open */
+    assert_int_equal(question.other_files,
+                     LIMITS_SAMPLER_FILES + 2 * 5); /* while five connects are open */
     adapter.flags = ADAPTER_EMBEDDED;
     adapter.count_files = NULL;
     const struct connection_info inside = {.is_embedded = true};
     limits_question_init(&question, &plan, &inside, NULL);
     assert_true(question.is_embedded && !question.has_server);
-    assert_int_equal(question.other_files, 5 + 1);
+    assert_int_equal(question.other_files, LIMITS_SAMPLER_FILES + 1);
     limits_question_init(&question, &plan, NULL, NULL);
     assert_true(question.is_embedded);
     adapter.flags = 0;
