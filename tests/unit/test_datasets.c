@@ -31,10 +31,11 @@ struct there {
 /* The server. */
 static struct {
     struct there tables[TABLES_MAX];
-    const char *engine;   /* the engine of new tables */
-    const char *refused;  /* part of the statement that fails, or NULL */
-    enum error_kind kind; /* of the refusal; ERROR_NONE: ERROR_SERVER */
-    int64_t parts, keys;  /* of every table */
+    const char *engine;  /* the engine of new tables */
+    const char *refused; /* part of the statement that fails, or NULL */
+    enum error_kind
+        kind; /* kind of the error with which the server refuses; ERROR_NONE: ERROR_SERVER */
+    int64_t parts, keys; /* numbers of partitions and of foreign keys that each table has */
     int64_t chunks[3][2];
     const char *other; /* depends on every table; NULL: no object does */
     unsigned answers;
@@ -789,8 +790,9 @@ TEST(loads)
 {
     static const struct {
         const char *name, *script, *refused;
-        const struct dialect *dialect; /* of the statements besides CREATE TABLE */
-        enum error_kind kind;          /* of the refusal */
+        const struct dialect
+            *dialect; /* dialect in which the other statements than CREATE TABLE are written */
+        enum error_kind kind; /* kind of the error with which the server refuses */
         unsigned busy;
         uint64_t short_by;
         int64_t there; /* rows of an interrupted load of t, with `chunks` */

@@ -341,7 +341,7 @@ TEST(test_seconds)
             int64_t start_ms, end_ms;
             uint64_t rows;
         } intervals[6];
-        uint64_t rows[6]; /* of each second */
+        uint64_t rows[6]; /* rows that each second gets */
     } cases[] = {
         {{{0, 1040, 500}, {1040, 1980, 10}, {1980, 2030, 10}, {2030, 2930, 10}}, {500, 10, 20}},
         {{{0, 1000, 10}, {1000, 2600, 16}, {2600, 3000, 4}, {3000, 4000, 10}}, {10, 10, 10, 10}},
