@@ -22,7 +22,7 @@
 enum {
     /* files of the sampler, and files of /proc and a connection that are open for a moment while
      * sessions work */
-    LIMITS_SAMPLER_FILES = 8,
+    LIMITS_SAMPLER_FILES = 7,
     LIMITS_EMBEDDED_FILES = 1, /* files of an embedded database, which all sessions share */
     /* sockets of --metrics: the listening sockets and the connections being served */
     LIMITS_METRICS_FILES = 21,

@@ -362,6 +362,7 @@ TEST(the_first_finding_is_a_new_one)
     take_all_but(&world, 1, 4);
     take_transaction(&world, 0, 7, 0);
     audit_judge(&world.audit);
-    assert_part(world.result.first, "lost: session 2, transaction 4");
+    /* the number is that of the column session_number, from 0 */
+    assert_part(world.result.first, "lost: session 1, transaction 4");
     end(&world);
 }
