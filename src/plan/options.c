@@ -752,7 +752,7 @@ const struct option_entry option_table[] = {
      CHOICE(arrival_mode, arrival_words), SHOWN("arrivals", "Arrivals"),
      .details = "With `poisson` the gaps between batches or transactions are exponentially "
                 "distributed, as when many users act independently of each other."},
-    {RUN_ALONE, "stage", "T:N,...", "change the sessions at work: '30s:50,1m:50,30s:0'",
+    {RUN_ALONE, "stage", "T:N,...", "within T, go to N sessions at work: '30s:50,1m:50'",
      TEXTS(stage_texts), .max = PLAN_SESSIONS_MAX, .store = store_stages,
      SHOWN("stage", "Stages of sessions"),
      .details = "Within the time T the number of sessions at work rises or falls evenly to N. The "
@@ -764,8 +764,9 @@ const struct option_entry option_table[] = {
     {RUN_ALONE, "stage-disconnect", NULL, "with --stage: waiting sessions have no connection",
      FLAG(is_stage_disconnect), SHOWN("stage_disconnect", "Waiting sessions disconnect"),
      .details = "A session connects again when a stage needs it."},
-    {RUN_ALONE, "rate-stage", "T:N,...", "change the rate: '10s:1k,1m:5k'", TEXTS(rate_stage_texts),
-     .max = 1000000000, .store = store_stages, SHOWN("rate_stage", "Stages of the rate"),
+    {RUN_ALONE, "rate-stage", "T:N,...", "within T, go to the rate N: '10s:1k,1m:5k'",
+     TEXTS(rate_stage_texts), .max = 1000000000, .store = store_stages,
+     SHOWN("rate_stage", "Stages of the rate"),
      .details =
          "Within the time T the rate rises or falls evenly to N. The first stage begins with the "
          "rate 0, each further stage with the N of the stage before it. The option takes the "

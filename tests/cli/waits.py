@@ -160,7 +160,7 @@ class OfPostgresql(Waits):
                          ("another program", "psql", "active", None))
 
     def test_statements_of_blockers(self):
-        """--waits=sql shows the statement of the session that has the lock, and ours is called append."""
+        """--waits=sql shows the statement of the session that has the lock; one of this run's is called append."""
         script = self.folder / "lock.lua"
         script.write_text(self.WORKLOAD % self.LOCK)
         _, run = self.run_append("10", self.url, "--workload", script, "--duration", "4s", "--waits=sql")

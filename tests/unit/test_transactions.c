@@ -25,7 +25,7 @@ struct failure {
     unsigned call;
     enum status status;
     enum error_kind kind;
-    uint64_t accepted; /* rows that a failing append accepts */
+    uint64_t accepted; /* rows that the call accepts before it fails */
 };
 
 /* How a run differs from a plain one. */
