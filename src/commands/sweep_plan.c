@@ -132,7 +132,7 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
             code = option_take(given, entry, value, error);
         }
     }
-    /* take the new values of replaceable options; any other option must be as at the sweep's start */
+    /* take new values of replaceable options; any other option must be as at the sweep's start */
     const size_t count = given->given_count;
     for (size_t i = 0; i < now.given_count && code == EXIT_CODE_OK; i++) {
         const struct given_option *option = &now.given[i];

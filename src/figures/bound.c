@@ -96,8 +96,8 @@ static char *find_percentile(char *name, struct figure_point *point)
         at--;
         digits++;
     }
-    if ((suffix[0] != '\0' && strcmp(suffix, "_ms") != 0) || at - name < 2 || digits == 0 ||
-        at[-1] != 'p' || (at[-2] != '_' && at[-2] != '.')) {
+    if ((suffix[0] != '\0' && strcmp(suffix, "_ms") != 0) || at - name < 2 || at[-1] != 'p' ||
+        (at[-2] != '_' && at[-2] != '.')) {
         return NULL;
     }
     /* the key of 99.9 is p999 */

@@ -54,7 +54,7 @@ static const char *find_unsupported(const struct connection_info *connection, co
 {
     struct sql_script script = {.rest = sql, .lexis = sql_lexis_of(connection->dialect)};
     const char *why = NULL;
-    while (connection->unsupported != NULL && why == NULL && sql_script_next(&script)) {
+    while (connection->unsupported != NULL && sql_script_next(&script)) {
         for (const struct unsupported *lack = connection->unsupported; lack->words != NULL;
              lack++) {
             why = begins_with(buffer_text(&script.statement), lack->words) ? lack->why : why;

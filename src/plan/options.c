@@ -996,7 +996,9 @@ const struct option_entry option_table[] = {
      .default_text = "equal", .key = "weights", .group = "Several machines (mpirun)",
      .page = "several-machines.md"},
     {LOAD, "sample-only", "HOST", "ranks on HOST only sample the server", TEXTS(sample_only),
-     .key = "sample_only", .details = "These ranks have no sessions.",
+     .key = "sample_only",
+     .details = "These ranks have no sessions. The option can be given several "
+                "times.",
      .page = "several-machines.md"},
 
     {RUN_ALONE | SWEEP, "report", NULL, "write report.html with charts at the end", FLAG(is_report),
