@@ -119,11 +119,10 @@ void storage_find(struct storage *storage, const struct plan *plan,
                               ? NULL
                               : find_statement(plan, connection, conn, name, &is_refused);
         if (statement == NULL) { /* a sum without this table would be too low */
+            const char *note = is_refused ? connection->storage->privilege_note : NULL;
             snprintf(storage->note, sizeof storage->note, "%s%.60s",
-                     is_refused && connection->storage->privilege_note != NULL
-                         ? connection->storage->privilege_note
-                         : "the server does not report the size of table ",
-                     is_refused && connection->storage->privilege_note != NULL ? "" : name);
+                     note != NULL ? note : "the server does not report the size of table ",
+                     note != NULL ? "" : name);
             storage_fini(storage);
             return;
         }

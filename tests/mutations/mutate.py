@@ -36,6 +36,7 @@ RANDOM_RULES = ["universal.rules", "c_like.rules", "c.rules"]
 # of the file's lines in the shortest time, as gcov counted them; quick ones first. After RANDOM_LIMIT_S no further
 # test begins.
 RANDOM_LIMIT_S = 90
+SANITIZED_LIMIT_S = 300 # the same for the build with AddressSanitizer
 RANDOM_TESTS = {
     "figures/bound": "unit.expectations unit.conditions unit.script cli.workload_metrics cli.expect",
     "figures/csv_table": "unit.saved unit.saved_sweep unit.sweep cli.compare",
@@ -245,11 +246,12 @@ def copy_tree(source, target):
 
 
 class Workshop:
-    """The copy of the tree, its build folder and its tests."""
+    """The copy of the tree, one of its build folders and its tests."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, build="build", options=()):
         self.tree = folder / "tree"
-        self.build = folder / "build"
+        self.build = folder / build
+        self.options = options
         self.temp = folder / "temp"
         self.one_case = folder / "one_case.so"
         self.temp.mkdir(parents=True, exist_ok=True)
@@ -260,7 +262,7 @@ class Workshop:
         copy_tree(ROOT, self.tree)
         code, output = run(["cmake", "-S", str(self.tree), "-B", str(self.build), "-G", "Ninja", "-D", "APPEND_TESTS=ON",
                             "-D", "APPEND_WERROR=OFF", "-D", "CMAKE_BUILD_TYPE=Debug", "-D", "CMAKE_C_FLAGS_DEBUG=-O0",
-                            "-D", "CMAKE_C_COMPILER_LAUNCHER="], 600)
+                            "-D", "CMAKE_C_COMPILER_LAUNCHER=", *self.options], 600)
         if code != 0:
             raise Wrong(f"cannot configure the copy:\n{output}")
         code, output = run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", str(self.one_case),
@@ -421,14 +423,14 @@ def draw_mutants(count, seed):
 
 
 def object_code(shop, file, level):
-    """Compiles a source file with the option `level`. Returns the object's bytes, or None after an error.
+    """Compiles a source file with the option `level`. Returns the object's bytes, or None after an error or a warning.
 
     Equal objects show that a mutation has no effect (trivial compiler equivalence, Papadakis et al. 2015)."""
     _, output = run(["ninja", "-C", str(shop.build), "-t", "commands", "-s", f"CMakeFiles/append_core.dir/{file}.o"], 60)
     words = shlex.split(output.splitlines()[-1])
     result = shop.temp / "optimised.o"
     words[words.index("-o") + 1], words[words.index("-MF") + 1] = str(result), f"{result}.d"
-    code, _ = run(["nice", "-n", "10", *words, level], 600, cwd=shop.build)
+    code, _ = run(["nice", "-n", "10", *words, level, "-Werror"], 600, cwd=shop.build)
     return result.read_bytes() if code == 0 else None
 
 
@@ -450,7 +452,27 @@ def server_tests_of(file):
     return [[name] for name in RANDOM_SERVER_TESTS.get(key, "").split() if has_servers]
 
 
-def judge_mutant(shop, file, number, line):
+def find_failing(shop, groups, limit_s, env):
+    """Runs groups of tests until one fails; no further group begins after limit_s. Returns (result, details)."""
+    end = time.monotonic() + limit_s
+    for tests in groups:
+        if time.monotonic() > end:
+            break
+        if shop.make({shop.target_of(name) for name in tests}, jobs=os.cpu_count()):
+            return "does not build", ""
+        pattern = "|".join(re.escape(name) for name in tests)
+        code, output = run(["ctest", "--test-dir", str(shop.build), "-R", f"^({pattern})$", "-j", str(os.cpu_count()),
+                            "--stop-on-failure", "--timeout", "150"], 900,
+                           env={**env, "TMPDIR": str(shop.temp), "PYTHONDONTWRITEBYTECODE": "1"})
+        for left in shop.temp.iterdir():
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
+        if code != 0:
+            failed = re.findall(r"([a-z]+\.[\w.]+) \.*\*\*\*(?!Skipped)", output)
+            return "caught", " ".join(failed) or "the time limit"
+    return "SURVIVED", ""
+
+
+def judge_mutant(shop, sanitized, file, number, line):
     """Applies a mutation, builds, runs tests until one fails, and restores the file. Returns (result, details)."""
     path = shop.tree / file
     original = path.read_text()
@@ -464,41 +486,31 @@ def judge_mutant(shop, file, number, line):
         code = object_code(shop, file, "-O2")
         if code in (None, unchanged):
             return "does not build" if code is None else "same code", ""
-        end = time.monotonic() + RANDOM_LIMIT_S
-        quick, slow = tests_of(shop, file), server_tests_of(file)
-        for tests in [*quick, *slow]:
-            if tests in quick and time.monotonic() > end:
-                continue
-            env = {**(alone if tests in quick else os.environ), "TMPDIR": str(shop.temp),
-                   "PYTHONDONTWRITEBYTECODE": "1"}
-            if shop.make({shop.target_of(name) for name in tests}, jobs=os.cpu_count()):
-                return "does not build", ""
-            pattern = "|".join(re.escape(name) for name in tests)
-            code, output = run(["ctest", "--test-dir", str(shop.build), "-R", f"^({pattern})$", "-j", str(os.cpu_count()),
-                                "--stop-on-failure", "--timeout", "150"], 900, env=env)
-            for left in shop.temp.iterdir():
-                shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
-            if code != 0:
-                failed = re.findall(r"([a-z]+\.[\w.]+) \.*\*\*\*(?!Skipped)", output)
-                return "caught", " ".join(failed) or "the time limit"
+        result = find_failing(shop, tests_of(shop, file), RANDOM_LIMIT_S, alone)
+        if result[0] == "SURVIVED":
+            result = find_failing(shop, server_tests_of(file), 900, os.environ)
+        if result[0] == "SURVIVED":
+            result = find_failing(sanitized, tests_of(shop, file), SANITIZED_LIMIT_S, alone)
+        return result
     finally:
         path.write_text(original)
-    return "SURVIVED", ""
 
 
 def prove_mutants(mutants, folder):
     """Tries all; returns 1 when more than SURVIVORS_MAX_PERCENT of those that could be caught survived."""
     shop = Workshop(folder)
-    shop.configure()
-    errors = shop.make(["all"], jobs=os.cpu_count())
-    if errors:
-        raise Wrong(f"the copy does not build:\n{errors[-3000:]}")
+    sanitized = Workshop(folder, "build-address", ["-D", "APPEND_SANITIZE=address,undefined"])
+    for build in (shop, sanitized):
+        build.configure()
+        errors = build.make(["all"], jobs=os.cpu_count())
+        if errors:
+            raise Wrong(f"the copy does not build:\n{errors[-3000:]}")
     shop.read_tests()
     counts = {"caught": 0, "SURVIVED": 0}
     killers = set()
     for file, number, line in mutants:
         begin = time.monotonic()
-        result, details = judge_mutant(shop, file, number, line)
+        result, details = judge_mutant(shop, sanitized, file, number, line)
         counts[result] = counts.get(result, 0) + 1
         killers.update(name for name in details.split() if name in shop.tests)
         print(f"{result:14} {file}:{number} ({time.monotonic() - begin:.0f} s): {details}", flush=True)
