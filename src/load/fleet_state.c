@@ -210,7 +210,8 @@ static void add_session(struct fleet *fleet, struct session *session)
      * to send count as planned */
     const bool is_timed = session->quota == UINT64_MAX || stop_is_planned(result->stop_reason);
     rows->planned = is_timed ? sum->begun : session->quota;
-    rows->not_sent = rows->planned - (rows->acknowledged + rows->rejected + rows->in_doubt);
+    const uint64_t sent = rows->acknowledged + rows->rejected + rows->in_doubt;
+    rows->not_sent = rows->planned > sent ? rows->planned - sent : 0;
     ledger_add(&result->rows, rows, sizeof *rows);
     if (fleet->load->plan->script != NULL) {
         transactions_destroy(session, result);

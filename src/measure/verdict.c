@@ -380,12 +380,29 @@ static bool script_balances(const struct result *result)
     return balances;
 }
 
+/* Returns whether the ledger of rows balances, and the recorder counted the same rows. */
+static bool rows_balance(const struct result *result)
+{
+    struct row_ledger counted = result->rows;
+    counted.acknowledged = result->totals.counters[RECORDER_ROWS_ACKNOWLEDGED];
+    counted.rejected = result->totals.counters[RECORDER_ROWS_REJECTED];
+    counted.in_doubt = result->totals.counters[RECORDER_ROWS_IN_DOUBT];
+    for (size_t i = 0; i < result->rank_count; i++) {
+        const struct rank_result *rank = &result->ranks[i];
+        if (!rank->is_known) { /* only its last report is known; its other rows are in doubt */
+            counted.in_doubt += rank->rows.in_doubt - rank->counters[RECORDER_ROWS_IN_DOUBT];
+        }
+    }
+    return row_ledger_balances(&result->rows) &&
+           memcmp(&counted, &result->rows, sizeof counted) == 0;
+}
+
 /* Rule: a ledger does not balance. */
 static void judge_ledgers(struct judge *judge)
 {
     const struct result *result = judge->result;
     FAIL_IF(judge,
-            !session_ledger_balances(&result->sessions) || !row_ledger_balances(&result->rows) ||
+            !session_ledger_balances(&result->sessions) || !rows_balance(result) ||
                 (judge->context->has_script && !script_balances(result)),
             EXIT_CODE_INTERNAL, "",
             "a ledger does not balance: this is a defect of append, please report it");
@@ -409,13 +426,13 @@ static void judge_end(struct judge *judge)
     const bool is_interrupted = result->stop_reason == STOP_INTERRUPTED;
     const bool is_shrunk = v->is_shrunk && !result_is_read_back(result);
     const uint64_t committed = judge->counters[RECORDER_TRANSACTIONS_COMMITTED];
+    judge_ledgers(judge);
     DEGRADED_IF(judge, is_interrupted, "the run was interrupted");
     EXIT_IF(judge, is_interrupted && context->has_script, EXIT_CODE_INTERRUPTED, "",
             "interrupted: %s committed",
             COUNTED(committed, "transaction was", "transactions were"));
     EXIT_IF(judge, is_interrupted, EXIT_CODE_INTERRUPTED, "", "interrupted: %s rows acknowledged",
             PART(result->rows.acknowledged, result->rows.planned));
-    judge_ledgers(judge);
     EXIT_IF(judge, result->stop_reason == STOP_SCRIPT, judge->script_code, "", "%s",
             judge->script_error);
     DEGRADED_IF(judge, result->stop_reason == STOP_TOO_FEW,
@@ -908,9 +925,9 @@ static void judge_search(struct judge *judge, const struct search *search)
     const char *failed = UNITS_COUNT(search->failed);
     unsigned held_levels;
     const unsigned disturbed = count_disturbed(search, judge->context->is_local, &held_levels);
+    judge_ledgers(judge);
     FAIL_IF(judge, search->end == SEARCH_INTERRUPTED || judge->context->was_interrupted,
             EXIT_CODE_INTERRUPTED, "", "interrupted: at least %s", held);
-    judge_ledgers(judge);
     EXIT_IF(judge, broken[0] != '\0', EXIT_CODE_SHORT, "", "%s", broken);
     FAIL_IF(judge, search->end == SEARCH_SCRIPT, judge->script_code, "", "%s", judge->script_error);
     for (size_t i = 0; i < result->rank_count; i++) {

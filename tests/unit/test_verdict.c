@@ -33,11 +33,33 @@ static struct result *make_good(void)
     return result;
 }
 
+/* Lets the recorder have counted the same rows as the sessions. */
+static void count_rows(struct result *result)
+{
+    uint64_t *counters = result->totals.counters;
+    counters[RECORDER_ROWS_ACKNOWLEDGED] = result->rows.acknowledged;
+    counters[RECORDER_ROWS_REJECTED] = result->rows.rejected;
+    counters[RECORDER_ROWS_IN_DOUBT] = result->rows.in_doubt;
+}
+
+static void judge(struct result *result, const struct judge_context *context)
+{
+    count_rows(result);
+    result_judge(result, context);
+}
+
+static void judge_found(const struct search *search, struct result *result,
+                        const struct judge_context *context)
+{
+    count_rows(result);
+    search_judge(search, result, context);
+}
+
 /* Judges the result, and expects `words` in the reason of the verdict or of the exit code. */
 static void expect(struct result *result, const struct judge_context *context, enum verdict verdict,
                    enum exit_code code, const char *words)
 {
-    result_judge(result, context);
+    judge(result, context);
     assert_int_equal(result->verdict, verdict);
     assert_int_equal(result->exit_code, code);
     assert_true(result->verdict_reason[0] != '\0');
@@ -494,6 +516,42 @@ TEST(test_ledger_that_does_not_balance)
     free(r);
 }
 
+/* The sessions and the recorder count each row; a lost rank's rows are known from its last report.
+ */
+TEST(test_rows_that_are_counted_differently)
+{
+    static const enum recorder_counter counters[] = {
+        RECORDER_ROWS_ACKNOWLEDGED, RECORDER_ROWS_REJECTED, RECORDER_ROWS_IN_DOUBT};
+    struct result *r = make_good();
+    EACH_CASE (i, counters, "counter %d", (int)counters[i]) {
+        set_good(r);
+        count_rows(r);
+        r->totals.counters[counters[i]]++;
+        result_judge(r, &local);
+        assert_int_equal(r->exit_code, EXIT_CODE_INTERNAL);
+        assert_string_equal(
+            r->exit_reason,
+            "a ledger does not balance: this is a defect of append, please report it");
+    }
+    struct rank_result ranks[2] = {{.machine = "a", .is_known = true}, {.machine = "b"}};
+    ranks[1].rows = (struct row_ledger){.planned = 30, .acknowledged = 20, .in_doubt = 10};
+    ranks[1].counters[RECORDER_ROWS_ACKNOWLEDGED] = 20;
+    ranks[1].counters[RECORDER_ROWS_IN_DOUBT] = 3;
+    set_good(r);
+    r->ranks = ranks;
+    r->rank_count = 2;
+    r->rows.acknowledged -= 10;
+    r->rows.in_doubt += 10;
+    count_rows(r);
+    r->totals.counters[RECORDER_ROWS_IN_DOUBT] = 3;
+    result_judge(r, &local);
+    assert_int_equal(r->exit_code, EXIT_CODE_SHORT);
+    ranks[1].is_known = true;
+    result_judge(r, &local);
+    assert_int_equal(r->exit_code, EXIT_CODE_INTERNAL);
+    free(r);
+}
+
 TEST(test_not_counted)
 {
     struct result *r = make_good();
@@ -813,7 +871,7 @@ static struct made *make(void)
 static void assert_judged(struct made *made, enum exit_code code, enum verdict verdict,
                           const char *words)
 {
-    search_judge(&made->search, &made->result, &(struct judge_context){.is_local = true});
+    judge_found(&made->search, &made->result, &(struct judge_context){.is_local = true});
     assert_int_equal(made->result.exit_code, code);
     assert_int_equal(made->result.verdict, verdict);
     assert_non_null(strstr(made->result.verdict_reason, words));
@@ -882,10 +940,10 @@ TEST(test_a_search_whose_transactions_do_not_balance)
     struct scripted_run run;
     make_scripted(&run);
     const struct made *made = make();
-    search_judge(&made->search, run.result, &scripted);
+    judge_found(&made->search, run.result, &scripted);
     assert_int_equal(run.result->verdict, VERDICT_VALID);
     run.counts[COUNT_BEGUN]++;
-    search_judge(&made->search, run.result, &scripted);
+    judge_found(&made->search, run.result, &scripted);
     assert_int_equal(run.result->exit_code, EXIT_CODE_INTERNAL);
     end_scripted(&run);
 }
@@ -932,7 +990,7 @@ TEST(test_files_are_short)
     /* other problems are more serious */
     r->rows.acknowledged--;
     r->rows.rejected++;
-    result_judge(r, &context);
+    judge(r, &context);
     result_add_problem(r, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT, "files are incomplete");
     result_set_exit(r);
     assert_string_equal(r->verdict_reason, "999 of 1,000 rows were acknowledged");
@@ -1129,7 +1187,7 @@ TEST(test_hosts_are_joined)
 static void expect_words(struct result *result, const struct judge_context *context,
                          enum exit_code code, const char *verdict, const char *exit)
 {
-    result_judge(result, context);
+    judge(result, context);
     assert_string_equal(result->verdict_reason, verdict);
     assert_string_equal(result->exit_reason, exit == NULL ? verdict : exit);
     assert_int_equal(result->exit_code, code);
@@ -1159,7 +1217,7 @@ static void expect_order(const struct result *result, enum exit_code code, const
 static void expect_ranked(struct result *result, const struct judge_context *context,
                           enum exit_code code, const char *verdict, const char *exit)
 {
-    result_judge(result, context);
+    judge(result, context);
     expect_order(result, code, verdict, exit);
 }
 
@@ -1237,10 +1295,10 @@ TEST(test_order_of_the_rules)
     expect_ranked(r, &rated, EXIT_CODE_SHORT, "only 0 of 12 sessions were up", "the table has");
     v->is_shrunk = false;
     expect_ranked(r, &rated, EXIT_CODE_SHORT, "only 0 of 12 sessions were up", "up to 1 ack");
-    r->sessions.requested++;
-    expect_ranked(r, &rated, EXIT_CODE_INTERNAL, "a ledger does not balance", NULL);
     r->stop_reason = STOP_INTERRUPTED;
     expect_ranked(r, &rated, EXIT_CODE_INTERRUPTED, "the run was interrupted", "interrupted: 0 of");
+    r->sessions.requested++;
+    expect_ranked(r, &rated, EXIT_CODE_INTERNAL, "a ledger does not balance", NULL);
     free(r);
 }
 
@@ -1319,7 +1377,7 @@ TEST(test_order_of_the_rules_with_a_script)
 static void expect_ranked_search(struct made *made, enum exit_code code, const char *verdict,
                                  const char *exit)
 {
-    search_judge(&made->search, &made->result, &(struct judge_context){.is_local = true});
+    judge_found(&made->search, &made->result, &(struct judge_context){.is_local = true});
     expect_order(&made->result, code, verdict, exit);
 }
 
@@ -1357,11 +1415,11 @@ TEST(test_order_of_the_rules_of_a_search)
     expect_ranked_search(made, EXIT_CODE_SHORT, "rank 0 on machine b was lost", "1 of 1 inv");
     made->search.end = SEARCH_SCRIPT;
     expect_ranked_search(made, EXIT_CODE_SHORT, "the script has an error", "1 of 1 invariants");
+    judge_found(&made->search, r,
+                &(struct judge_context){.is_local = true, .was_interrupted = true});
+    expect_order(r, EXIT_CODE_INTERRUPTED, "interrupted: at least 0 sessions", NULL);
     r->rows.planned++;
     expect_ranked_search(made, EXIT_CODE_INTERNAL, "a ledger does not balance", NULL);
-    search_judge(&made->search, r,
-                 &(struct judge_context){.is_local = true, .was_interrupted = true});
-    expect_order(r, EXIT_CODE_INTERRUPTED, "interrupted: at least 0 sessions", NULL);
 }
 
 TEST(test_bounds_of_client_bound)
@@ -1450,7 +1508,7 @@ TEST(test_bounds_of_client_bound)
         r->totals.counters[RECORDER_SESSION_NS] = 1000;
         r->totals.counters[RECORDER_RUN_QUEUE_NS] = (uint64_t)(1000 * cases[i].starved);
         r->append_ns = INT64_C(1000000000);
-        result_judge(r, cases[i].context);
+        judge(r, cases[i].context);
         assert_string_equal(r->verdict_reason, cases[i].words);
         assert_int_equal(r->verdict, cases[i].verdict);
         if (cases[i].verdict == VERDICT_INVALID) {
@@ -1458,7 +1516,7 @@ TEST(test_bounds_of_client_bound)
             assert_memory_equal(r->exit_reason, "INVALID: client-bound", 21);
         }
         r->append_ns--; /* too short to be judged */
-        result_judge(r, cases[i].context);
+        judge(r, cases[i].context);
         assert_string_equal(r->verdict_reason, ALL_ROWS);
     }
     free(r);
@@ -1534,7 +1592,7 @@ TEST(test_words_about_ranks)
     ranks[1].resources.suspended_ns = 1000000000;
     ranks[2].resources.suspended_ns = 1000000000;
     ranks[2].is_known = false;
-    result_judge(r, &here);
+    judge(r, &here);
     assert_string_equal(r->verdict_reason,
                         "machine b, rank 1: append itself stood still for 1.0 s: the process was "
                         "stopped, or the machine slept or was paused");
@@ -1991,7 +2049,7 @@ TEST(test_words_about_missing_rows)
         r->sessions.finished -= cases[i].stopped + cases[i].dropped;
         r->batches.not_sent = cases[i].batches;
         r->stop_reason = cases[i].stop;
-        result_judge(r, &local);
+        judge(r, &local);
         assert_memory_equal(r->exit_reason, missing, sizeof missing - 1);
         assert_string_equal(r->exit_reason + sizeof missing - 1, cases[i].words);
         assert_int_equal(r->exit_code, EXIT_CODE_SHORT);
@@ -2111,28 +2169,28 @@ TEST(test_bounds_of_rates)
     struct result *r = make_good();
     struct judge_context rated = {.is_local = true, .rate_rows_per_s = 1000};
     r->append_ns = INT64_C(1000000000);
-    result_judge(r, &rated);
+    judge(r, &rated);
     assert_true(r->rate_achieved_percent == 100);
     r->append_ns--; /* too short to be judged */
-    result_judge(r, &rated);
+    judge(r, &rated);
     assert_true(r->rate_achieved_percent == -1);
     rated.arrivals_per_s = 100;
     r->last_due_ns = r->append_ns * 2;
-    result_judge(r, &rated);
+    judge(r, &rated);
     assert_true(r->rate_achieved_percent == -1);
     r->append_ns++;
-    result_judge(r, &rated);
+    judge(r, &rated);
     assert_true(r->rate_achieved_percent == 100); /* at most */
     rated = (struct judge_context){.is_local = true, .rate_rows_per_s = 1};
     r->append_ns = INT64_C(10000000000);
-    result_judge(r, &rated);
+    judge(r, &rated);
     assert_true(r->rate_achieved_percent == 10000);
     r->rows.acknowledged = r->rows.planned = 95;
     rated.rate_rows_per_s = 10; /* 95 %: enough */
     expect_words(r, &rated, EXIT_CODE_OK, ALL_ROWS, "");
     r->rows.acknowledged = r->rows.planned = 0;
     r->sessions = (struct session_ledger){0};
-    result_judge(r, &rated);
+    judge(r, &rated);
     assert_string_equal(r->verdict_reason, "only 0 % of the requested rate was reached");
 
     make_scripted(&run);
@@ -2144,7 +2202,7 @@ TEST(test_bounds_of_rates)
     rated.rated_done = 60;
     expect_doubt(run.result, &rated, "only 30 % of the requested rate was reached");
     run.result->measured_ns--;
-    result_judge(run.result, &rated);
+    judge(run.result, &rated);
     assert_true(run.result->rate_achieved_percent == -1);
     end_scripted(&run);
     free(r);
@@ -2166,7 +2224,7 @@ TEST(test_words_of_a_condition)
 
 static void expect_search(struct made *made, enum exit_code code, const char *words)
 {
-    search_judge(&made->search, &made->result, &(struct judge_context){.is_local = true});
+    judge_found(&made->search, &made->result, &(struct judge_context){.is_local = true});
     assert_string_equal(made->result.verdict_reason, words);
     assert_string_equal(made->result.exit_reason, code == EXIT_CODE_OK ? "" : words);
     assert_int_equal(made->result.exit_code, code);
@@ -2193,8 +2251,8 @@ TEST(test_words_of_a_search)
     made->search.end = SEARCH_INTERRUPTED;
     expect_search(made, EXIT_CODE_INTERRUPTED, "interrupted: at least 1 session was held");
     made->search.end = SEARCH_TIME;
-    search_judge(&made->search, &made->result,
-                 &(struct judge_context){.is_local = true, .was_interrupted = true});
+    judge_found(&made->search, &made->result,
+                &(struct judge_context){.is_local = true, .was_interrupted = true});
     assert_string_equal(made->result.exit_reason, "interrupted: at least 1 session was held");
     made->search.end = SEARCH_SCRIPT;
     expect_search(made, EXIT_CODE_USAGE, "the script has an error");
@@ -2261,12 +2319,12 @@ TEST(test_words_about_levels_next_to_other_programs)
     struct rank_result ranks[2] = {{.is_known = true}, {.is_known = true}};
     made->result.ranks = ranks;
     made->result.rank_count = 2;
-    search_judge(&made->search, &made->result, &remote);
+    judge_found(&made->search, &made->result, &remote);
     assert_non_null(
         strstr(made->result.verdict_reason, "most of a machine's CPUs at 2 of 3 levels"));
     for (size_t i = 0; i < 4; i++) {
         levels[i].cpu.server = -1;
     }
-    search_judge(&made->search, &made->result, &remote); /* all used by others or append */
+    judge_found(&made->search, &made->result, &remote); /* all used by others or append */
     assert_non_null(strstr(made->result.verdict_reason, "at 3 of 3 levels"));
 }
