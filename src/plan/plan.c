@@ -78,8 +78,7 @@ static enum exit_code check_given(const struct plan *plan, struct error *error)
     const struct script *script = plan->script;
     for (size_t i = 0; i < plan->given_count; i++) {
         const struct option_entry *entry = plan->given[i].entry;
-        /* only `--verify rows` needs rows that append makes: `--verify count` applies to all
-         * scripts */
+        /* a script may undo the rows that it appended; `--verify count` applies to all scripts */
         const bool is_rows = strcmp(entry->name, "verify") == 0 && plan->verify_mode == VERIFY_ROWS;
         if (script == NULL && entry->work == OPTION_WITH_SCRIPT) {
             return usage_refuse(error, "--%s needs --workload: see append help", entry->name);
@@ -92,12 +91,17 @@ static enum exit_code check_given(const struct plan *plan, struct error *error)
                 is_param ? "use its parameter, --set " : "the script decides what its sessions do",
                 is_param ? entry->name : "", is_param ? "=VALUE" : "");
         }
-        if (script != NULL && !plan_has_own_rows(plan) &&
-            (entry->work == OPTION_WITH_OWN_ROWS || is_rows)) {
+        if (script != NULL && !plan_has_own_rows(plan) && entry->work == OPTION_WITH_OWN_ROWS) {
             return usage_refuse(error,
-                                "--%s%s does not apply to --workload %.60s: the script declares "
-                                "its tables and rows",
-                                entry->name, is_rows ? " rows" : "", script->name);
+                                "--%s does not apply to --workload %.60s: the script declares its "
+                                "tables and rows",
+                                entry->name, script->name);
+        }
+        if (script != NULL && is_rows) {
+            return usage_refuse(error,
+                                "--verify rows does not apply to --workload %.60s: append can "
+                                "read back only the rows of a run without a script",
+                                script->name);
         }
     }
     return EXIT_CODE_OK;

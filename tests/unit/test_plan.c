@@ -459,6 +459,8 @@ TEST(test_options_with_a_workload)
         {"mass-insert", "batch", "5", "use its parameter, --set batch=VALUE"},
         {"append-then-count", "batch", "5", "use its parameter, --set batch=VALUE"},
         {"append-then-count", "data", "constant", NULL},
+        {"append-then-count", "verify", "rows",
+         "--verify rows does not apply to --workload append-then-count: append can read back only"},
         {"olpt", "prepared", "no", "unknown workload 'olpt' (did you mean oltp?)"},
         {"/", "prepared", "no", "script '/' is a folder: name a Lua file"},
         {"./no.lua", "prepared", "no", "script './no.lua': No such file or directory"},
