@@ -6,6 +6,13 @@ import subprocess
 import harness
 from prepare import OTHERS, TRIGGERS, BesideOthers, Prepare
 
+# Each transaction adds a row, which the database numbers.
+VARIED = """
+dataset("log1", 100, {{"id", "int64", row(), key = "auto"}, {"msg", "text(40)", text(10)}}, {varies = true})
+local add = statement("add", "INSERT INTO log1 (msg) VALUES ('x')")
+transaction("grow", function() add:run() end, {autocommit = true})
+"""
+
 
 class Tables(BesideOthers, Prepare, harness.Postgresql):
     def names(self, catalogue, column):
@@ -147,6 +154,19 @@ class Tables(BesideOthers, Prepare, harness.Postgresql):
             self.refused("cleanup", self.url, *script, code=2, pattern="append did not make table 'log1'")
         self.sql(f"comment on table log1 is '{mark}'")
         self.append("cleanup", self.url, *script)
+
+    def test_a_load_that_was_interrupted_after_its_last_row(self):
+        """The same command does what was left: the database numbers further rows, and their number may vary."""
+        script = ("--workload", self.script(VARIED))
+        self.prepare(*script)
+        mark = self.sql("select obj_description('log1'::regclass)")
+        self.sql(f"comment on table log1 is '{mark.replace('loaded', 'loading', 1)}'",
+                 "select setval(pg_get_serial_sequence('log1', 'id'), 1)")
+        self.assertRegex(self.prepare(*script).out, "^0 rows loaded in")
+        self.assertEqual(self.sql("select obj_description('log1'::regclass)"), mark)
+        for rows in (120, 140):
+            self.run_script(*script)
+            self.assertEqual(self.counts("log1"), [rows])
 
     def test_a_load_that_fails_beside_another_table_of_its_name(self):
         """After the failure append drops its own table, and no other."""
