@@ -68,9 +68,13 @@ void server_ask_settings(struct task *task, struct adapter_conn *conn,
     for (size_t i = 0; words->table_queries != NULL && i < setup->table_count; i++) {
         for (const char *const *query = words->table_queries; *query != NULL; query++) {
             struct answer answer = {.take = take_table_setting, .context = settings};
-            ask_rows(plan->adapter, conn, *query, setup->tables[i].name, &answer,
-                     &(struct error){.kind = ERROR_NONE});
+            status = ask_rows(plan->adapter, conn, *query, setup->tables[i].name, &answer,
+                              &(struct error){.kind = ERROR_NONE});
             task_note_answer(task);
+            if (status == STATUS_LOST) { /* a part of the settings would look like a change */
+                settings->count = 0;
+                return;
+            }
         }
     }
 }

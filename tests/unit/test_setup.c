@@ -605,6 +605,14 @@ static const struct setup_case cases[] = {
                {.sql = "settings 2", .rows = {"sync|off"}}},
      .expected = "describe syslog_table; select count(*) from \"syslog_table\" *; settings 1; "
                  "folder; size 1; size 2 \"syslog_table\"; | given 1 | a | 0 rows, " NO_SIZE},
+    {.name = "settings of tables that lose the connection",
+     .columns = "a:",
+     .given = {{.sql = COUNT, .rows = {"0"}},
+               {.sql = "settings 1", .rows = {"sync|off"}},
+               {.sql = "setting of ?", .status = STATUS_LOST}},
+     .expected =
+         "describe syslog_table; select count(*) from \"syslog_table\" *; settings 1; setting of "
+         "?; folder; size 1; size 2 \"syslog_table\"; | given 1 | a | 0 rows, " NO_SIZE},
     {.name = "a trial that fails",
      .recreate = "syslog_table",
      .engine = "Fast",
