@@ -87,6 +87,7 @@ struct transactions {
     bool has_changed;  /* a write of this try stays even after a ROLLBACK */
     bool has_ended;    /* a statement may have ended the open transaction */
     bool is_in_doubt;  /* a COMMIT, or a write outside of BEGIN and COMMIT, got no answer */
+    bool is_cut;       /* the run ended before an append could be tried again */
     bool has_failed;   /* a call has failed, and the next members describe the failure */
     enum status status;
     enum cause_phase phase;
@@ -390,6 +391,7 @@ static enum status do_append(void *context, size_t dataset, uint64_t rows)
     runner->append_dataset = dataset;
     const enum status status = session_send(session, &append, &is_begun, &runner->error);
     runner->append = NULL;
+    runner->is_cut = !is_begun;
     const int64_t end_ns = start_script_clock(runner);
     if (!is_begun ||
         (status == STATUS_REJECTED && append.accepted == 0 && error_is_transient(&runner->error))) {
@@ -439,8 +441,9 @@ static enum status do_count_rows(void *context, size_t dataset, uint64_t *rows)
     uint64_t before;
     if ((adapter->flags & ADAPTER_DISCARDS) == 0 && !is_taken_from(runner->script, dataset) &&
         session_knows_before(session, dataset, &before)) {
-        session_note_count(session, *rows, before + account->added + account->try_added,
-                           &account->last_count);
+        /* the rows that this try added may be undone, and then no later count has them */
+        const uint64_t kept = *rows - MIN(*rows, account->try_added);
+        session_note_count(session, kept, before + account->added, &account->last_count);
     }
     return STATUS_OK;
 }
@@ -676,7 +679,7 @@ static void begin_part(struct transactions *runner, enum part part)
     runner->part = part;
     runner->think_ns = runner->script_ns = 0;
     runner->has_written = runner->has_changed = runner->has_failed = runner->has_ended = false;
-    runner->is_in_doubt = false;
+    runner->is_in_doubt = runner->is_cut = false;
     runner->status = STATUS_OK;
     runner->claims = (struct claims){0};
     error_clear(&runner->error);
@@ -821,6 +824,9 @@ static enum try_end classify_failure(const struct transactions *runner)
          runner->script->transactions[runner->number].retries_duplicate);
     if (runner->is_in_doubt) {
         return TRY_IN_DOUBT;
+    }
+    if (runner->is_cut) {
+        return TRY_CUT;
     }
     if (runner->status == STATUS_LOST) {
         return TRY_LOST;
@@ -1068,13 +1074,17 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
     const size_t operation = runner->script->transactions[runner->number].operation;
     int64_t try_ns, end_ns;
     enum try_end end;
-    bool is_again;
+    bool is_again, is_wrong;
     runner->tried = 0;
     count_transaction(runner, COUNT_BEGUN);
     count_transaction(runner, COUNT_TRIES);
     do {
         try_ns = runner->latest_ns = runner->tried == 0 ? start_ns : mono_now_ns();
         end = try_once(runner);
+        is_wrong = end == TRY_WRONG || is_mistaken(runner);
+        if (runner->is_in_doubt && (end == TRY_WRONG || end == TRY_CUT)) {
+            end = TRY_IN_DOUBT; /* an append was under way when the script's code ended */
+        }
         end_ns = runner->latest_ns;
         runner->all_think_ns += runner->think_ns;
         account_changes(runner, end);
@@ -1083,7 +1093,6 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         is_again = wait_for_retry(runner, &end);
         count_claims(runner, is_again);
     } while (is_again);
-    const bool is_wrong = end == TRY_WRONG || is_mistaken(runner);
     if (is_wrong) {
         stop_for(runner, &runner->error); /* called before count_outcome, because the mistake must
                                              not fail a level of a search */
@@ -1097,10 +1106,13 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         record(runner, OPERATION_TRANSACTION, service_ns);
         record(runner, OPERATIONS + operation, service_ns);
         record(runner, OPERATION_TRY, end_ns - try_ns - runner->think_ns);
-        if (intended_ns > 0) {
-            record(runner, OPERATION_RESPONSE, end_ns - intended_ns - runner->all_think_ns);
-        }
         session_note_progress(session, end_ns);
+    }
+    /* without an answer the response time is a lower bound */
+    const bool is_unanswered = end == TRY_LOST || end == TRY_IN_DOUBT || end == TRY_CUT;
+    if (intended_ns > 0 && (end == TRY_COMMITTED || is_unanswered)) {
+        record(runner, OPERATION_RESPONSE, end_ns - intended_ns - runner->all_think_ns);
+        add(runner, RECORDER_RESPONSES_UNANSWERED, is_unanswered ? 1 : 0);
     }
     session->sum.batches++;
     if (is_wrong) {

@@ -523,10 +523,9 @@ static void add_latencies(struct buffer *html, const struct saved_run *run)
     }
     figure_get(&run->figures, FIGURE_COUNTER_RESPONSES_UNANSWERED, &unanswered);
     snprintf(text, sizeof text,
-             "response: %s %s no answer; the table has the time waited, so the real response %s "
-             "longer",
-             WHOLE(unanswered), unanswered == 1 ? "batch had" : "batches had",
-             unanswered == 1 ? "time is" : "times are");
+             "response: %s of these had no answer; the table has the time waited, so the real "
+             "response %s longer",
+             WHOLE(unanswered), unanswered == 1 ? "time is" : "times are");
     page_table_end(html, unanswered > 0 ? text : NULL);
 }
 

@@ -341,6 +341,14 @@ static void put_warm_up(struct screen *out, const uint64_t counters[RECORDER_COU
     put(out, "Warm-up");
 }
 
+/* Says how many response times are lower bounds. */
+static void say_unanswered(struct screen *out, const struct result *result)
+{
+    const uint64_t unanswered = result->totals.counters[RECORDER_RESPONSES_UNANSWERED];
+    say_if(out, unanswered > 0, "; %s response %s, because no answer came",
+           COUNTED(unanswered, "time is a lower bound", "times are lower bounds"));
+}
+
 /* Writes the transactions of the script by how they ended, their tries, statements and checks. */
 static void put_transactions(struct screen *out, const struct figure_set *set,
                              const struct result *result)
@@ -376,6 +384,7 @@ static void put_transactions(struct screen *out, const struct figure_set *set,
             UNITS_COUNT(counters[RECORDER_SKIPPED]),
             UNITS_COUNT(counters[RECORDER_TRANSACTIONS_NOT_BEGUN]));
         say_nonzero(out, counters[RECORDER_LATE], "late by over 100 ms");
+        say_unanswered(out, result);
         put(out, "Due");
     }
     put_warm_up(out, result->totals.warm_up);
@@ -460,7 +469,6 @@ static void put_ledgers(struct screen *out, const struct figure_set *set, const 
 {
     const bool has_script = plan->script != NULL;
     const struct batch_ledger *batches = &result->batches;
-    const uint64_t unanswered = result->totals.counters[RECORDER_RESPONSES_UNANSWERED];
     put_sum(out, "Sessions", set, FIGURE_SESSIONS_REQUESTED, FIGURE_SESSIONS_CONNECTED,
             FIGURE_SESSIONS_NOT_STARTED);
     put_sum(out, "Connected", set, FIGURE_SESSIONS_CONNECTED, FIGURE_SESSIONS_FINISHED,
@@ -482,8 +490,7 @@ static void put_ledgers(struct screen *out, const struct figure_set *set, const 
     if (batches->due > 0) {
         say(out, "%s due = %s sent + %s not sent", UNITS_COUNT(batches->due),
             UNITS_COUNT(batches->sent), UNITS_COUNT(batches->not_sent));
-        say_if(out, unanswered > 0, "; %s response %s, because no answer came",
-               COUNTED(unanswered, "time is a lower bound", "times are lower bounds"));
+        say_unanswered(out, result);
         put(out, "Batches");
     }
     if (has_script) {

@@ -33,7 +33,8 @@ struct conditions {
     uint64_t tries;       /* --tries; 0: the script's */
     int64_t due_ns;       /* how long before its beginning each transaction was due; 0: no rate */
     int64_t late_ns;      /* --max-lateness */
-    uint64_t counted;     /* rows that a count returns */
+    uint64_t counted;     /* rows that a count returns, without those of the open transaction */
+    bool misses;          /* a count does not show the rows of the open transaction */
     uint64_t before;      /* rows before the run */
     uint64_t quota;       /* rows to append; 0: no limit */
     bool is_last;         /* the session's share ends with the last turn */
@@ -66,6 +67,7 @@ static struct adapter_conn {
     struct buffer calls;
     unsigned count;
     uint64_t pending;
+    uint64_t inserted; /* rows that the open transaction has inserted */
 } database;
 
 static const struct failure *failure_of(unsigned call)
@@ -96,7 +98,7 @@ static enum status answer(const char *text, struct error *error)
 static enum status do_begin(struct adapter_conn *conn, const struct transaction *transaction,
                             struct error *error)
 {
-    (void)conn;
+    conn->inserted = 0;
     char text[80];
     snprintf(text, sizeof text, "begin%s%s%s", transaction->isolation == NULL ? "" : " ",
              transaction->isolation == NULL ? "" : transaction->isolation,
@@ -120,15 +122,16 @@ static enum status do_rollback(struct adapter_conn *conn, struct error *error)
 static enum status do_run(struct adapter_conn *conn, const struct statement *statement,
                           const struct batch *parameters, struct answer *rows, struct error *error)
 {
-    (void)conn;
     (void)parameters;
     const char last = statement->sql[strlen(statement->sql) - 1];
     if (strcmp(statement->sql, "count") == 0) {
-        const struct cell cell = {.type = COLUMN_INT64,
-                                  .as.int64 = (int64_t)database.now->with.counted};
+        const struct conditions *with = &conn->now->with;
+        const uint64_t counted = with->counted + (with->misses ? 0 : conn->inserted);
+        const struct cell cell = {.type = COLUMN_INT64, .as.int64 = (int64_t)counted};
         rows->take(rows->context, &cell, 1);
     } else {
         rows->rows = last >= '0' && last <= '9' ? (uint64_t)(last - '0') : 1;
+        conn->inserted += strncmp(statement->sql, "insert", 6) == 0 ? rows->rows : 0;
     }
     char text[80];
     snprintf(text, sizeof text, "%s%s%s", statement->sql, statement->is_prepared ? " prepared" : "",
@@ -1086,13 +1089,41 @@ static const struct transactions_case cases[] = {
     {"counts that miss own rows",
      "T(function() a:count() add:run() a:count() end)",
      2,
-     {.counted = 102, .before = 100},
+     {.counted = 102, .before = 100, .misses = true},
      {{0}},
      "begin; count; insert 3; count; commit; begin to write; count; insert 3; count; commit; | 0, "
      "turn 2, batches 2, progress | add: sent 2, answered 2, rows 6, t: begun 2, committed 2, "
-     "tries 2, | fresh_checks 4, fresh_behind 3, reads 4, writes 2, others 4, | times: read 4, "
+     "tries 2, | fresh_checks 4, fresh_behind 3, fresh_backward 2, reads 4, writes 2, others 4, | "
+     "times: read 4, "
      "transaction 2, try 2, begin 2, commit 2, add 2, t 2, | log: 0 t committed 1 timed, 1 t "
      "committed 1 timed, | | a +6 -0 in doubt +0 -0"},
+    {"counts of rows that are undone",
+     "T(function() a:count() add:run() a:count() rollback() end)",
+     2,
+     {.counted = 100, .before = 100},
+     {{0}},
+     "begin; count; insert 3; count; rollback; begin to write; count; insert 3; count; rollback; | "
+     "0, turn 2, batches 2 | add: sent 2, answered 2, rows 6, t: begun 2, rolled_back 2, tries 2, "
+     "| fresh_checks 4, reads 4, writes 2, others 4, | times: read 4, begin 2, rollback 2, add 2, "
+     "| log: 0 t rolled_back 1 timed, 1 t rolled_back 1 timed, |"},
+    {"an append that is busy when the run ends",
+     "A(function() add:run() stop:run() a:append(3) end)",
+     1,
+     {0},
+     {{3, STATUS_REJECTED, ERROR_BUSY, 0}},
+     "insert 3; select stop; open; | 1, turn 1, batches 1, stopped | add: sent 1, answered 1, rows "
+     "3, stop: sent 1, answered 1, rows 1, t: begun 1, unfinished 1, tries 1, | reads 1, writes 1, "
+     "| times: add 1, stop 1, | log: 0 t unfinished 1 timed, | busy - x1 1: refused open; | a +3 "
+     "-0 in doubt +0 -0"},
+    {"a commit without an answer",
+     "T(function() add:run() end)",
+     1,
+     {.due_ns = MONO_NS_PER_MS},
+     {{3, STATUS_LOST, ERROR_CONNECTION, 0}},
+     "begin; insert 3; commit; | 2, turn 1, batches 1, tries kept | add: sent 1, answered 1, rows "
+     "3, t: begun 1, in_doubt 1, tries 1, | responses_unanswered 1, due 1, writes 1, others 1, | "
+     "times: response 1, begin 1, add 1, | log: 0 t in_doubt 1 timed due, | statement COMMIT x1 2: "
+     "refused commit; | a +0 -0 in doubt +3 -0"},
     {"counts of a table from which rows are taken",
      "T(function() b:count() end)",
      1,
