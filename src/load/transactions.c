@@ -313,23 +313,25 @@ static bool do_forgive(void *context)
     return true;
 }
 
-/* Makes the next rows of the append under way. This runs the script's own code, which may never
- * return. */
+/* Makes the next rows of the append under way, between two calls: the limit of --timeout holds for
+ * each call alone. This runs the script's own code, which may never return. */
 static const struct batch *make_rows(void *context, uint64_t from, size_t rows, struct error *error)
 {
     struct transactions *runner = context;
-    const struct session *session = runner->session;
+    struct session *session = runner->session;
     const struct table_account *account = &runner->accounts[runner->append_dataset];
     const unsigned sessions = session->load->plan->sessions;
     const uint64_t first = runner->script->datasets[runner->append_dataset].rows + session->index +
                            sessions * (account->appended + from);
+    session_end_call(session);
     runner->since_ns = mono_now_ns();
     mark_in_script(runner);
     const struct batch *made =
         script_rows_fill(account->rows, runner->state, first, sessions, rows, error);
     mark_outside(runner);
+    session_begin_call(session, OPERATION_APPEND);
     if (made != NULL) {
-        session_note_row_bytes(runner->session, runner->append->table, made);
+        session_note_row_bytes(session, runner->append->table, made);
     }
     return made;
 }

@@ -427,6 +427,16 @@ class Prepare(Others):
         """Between two calls no call can be overdue."""
         self.refused_run("--workload", self.script(LATE_SCRIPT), "--timeout", harness.SLOW, "--quiet",
                          pattern=r"there is no row 240")
+        appending = self.script("""local late = derive(row(0), function(i)
+            local s = 0
+            for k = 1, 1500000 do s = s + k end
+            return i
+        end)
+        local slow = dataset("slow", 0, {{"id", "int32", late}})
+        transaction("t", function() slow:append(200) end, {autocommit = true})""", "appending.lua")
+        _, run = self.run_append(1, self.url, "--workload", appending, "--transactions", 1, "--timeout", "1s",
+                                 code=None)
+        self.assertEqual((run.json["counters"]["timeouts"], run.json["rows"]["acknowledged"]), (0, 200))
 
     def test_two_tables_without_columns(self):
         script = self.script('dataset("one") dataset("two")\n'
