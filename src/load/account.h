@@ -1,6 +1,6 @@
 /*
  * The accounts of a session: what became of its rows, calls and reads. Only the session's thread
- * writes them. See load/session.h.
+ * writes them, or the main thread once it has abandoned that thread. See load/session.h.
  */
 #ifndef LOAD_ACCOUNT_H
 #define LOAD_ACCOUNT_H

@@ -219,13 +219,6 @@ static enum status check_engine(const struct datasets_place *place,
                   table->engine, dataset->name, engine);
 }
 
-static bool take_count(void *context, const struct cell *cells, size_t count)
-{
-    int64_t *number = context;
-    *number = count > 0 ? ask_number(&cells[0]) : 0;
-    return false;
-}
-
 /* Checks that an existing table has `declared` partitions or foreign keys, unless none are
  * declared. The query `words` returns how many the table has. */
 static enum status check_count(const struct datasets_place *place, const struct table_load *work,
@@ -233,7 +226,7 @@ static enum status check_count(const struct datasets_place *place, const struct 
                                struct error *error)
 {
     int64_t count = 0;
-    struct answer answer = {.take = take_count, .context = &count};
+    struct answer answer = {.take = ask_take_number, .context = &count};
     if (declared == 0) {
         return STATUS_OK;
     }

@@ -10,7 +10,8 @@
  * session that reconnects takes a slot itself, because a thousand simultaneous reconnects would
  * overflow the server's queue.
  *
- * `lock` guards all members but `state` and `rests`. go_ns does not change after sessions see GO.
+ * `lock` guards all members. `state`, `changes` and `rests` may be read without it, and so may
+ * go_ns, which does not change after sessions see GO.
  */
 #ifndef LOAD_GATE_H
 #define LOAD_GATE_H

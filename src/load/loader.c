@@ -261,6 +261,7 @@ static enum status make_indexes(struct loader *loader, const struct table_load *
         buffer_add(&columns, "", 1);
         create_table_write_index(&sql, connection, work->dataset, buffer_text(&columns));
         status = table_load_execute(loading->plan, loader->conn, &sql, error);
+        const bool is_made = status == STATUS_OK;
         if (status == STATUS_REJECTED && error->kind == ERROR_EXISTS) {
             error_clear(error);
             status = STATUS_OK;
@@ -271,7 +272,7 @@ static enum status make_indexes(struct loader *loader, const struct table_load *
         buffer_fini(&columns);
         buffer_fini(&sql);
         pthread_mutex_lock(&loading->lock);
-        loading->setup->made.indexes += status == STATUS_OK;
+        loading->setup->made.indexes += is_made;
         pthread_mutex_unlock(&loading->lock);
     }
     return status;

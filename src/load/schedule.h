@@ -34,9 +34,9 @@ void session_follow_epochs(struct session *session);
  * end_ns but never begun, because the session was blocked, dropped or not connected. */
 void session_close_schedule(struct session *session, int64_t end_ns);
 
-/* Counts the batches (or transactions) of an ended session that were due from from_ns on and before
- * end_ns, but never begun. Adds each to the response times, with its wait until waited_until_ns as
- * a lower bound. Only with a rate. */
+/* Counts the batches (or transactions) of the session's epoch that were due from from_ns on and
+ * before end_ns, but never begun. Adds each to the response times, with its wait until
+ * waited_until_ns as a lower bound. Only with a rate. */
 uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t end_ns,
                               int64_t waited_until_ns);
 

@@ -331,7 +331,7 @@ static enum status connect_as_planned(struct session *session)
     return status;
 }
 
-/* Counts a lost connection that append has not cut, closes it, and reconnects with --on-drop
+/* Counts a lost connection, closes it, and reconnects with --on-drop
  * reconnect. A connection to a read-only server is also closed: another try may reach the new
  * primary. OK: the session is connected again and ready to append. REJECTED: the run ended first.
  * LOST: the session has to end, because of --on-drop or after too many tries. FATAL: the only

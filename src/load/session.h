@@ -4,8 +4,10 @@
  * read or, with a script, a transaction.
  *
  * Rows are counted twice on purpose. The accounts in struct session are the truth: only the
- * session's thread writes them, they are read after the join, and the ledgers are their sums. The
- * recorder's counters hold the same numbers during the run, for intervals, progress and metrics.
+ * session's thread writes them, they are read after the join, and the ledgers are their sums. (The
+ * main thread closes the account of a session whose thread it abandons.) The recorder's counters
+ * hold the same numbers during the run, for intervals, progress and metrics, and are compared with
+ * the ledgers at the end.
  */
 #ifndef LOAD_SESSION_H
 #define LOAD_SESSION_H

@@ -72,8 +72,8 @@ static bool take_text(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* Queries one text about the table; the text is "" if the answer is empty. Returns LOST if the
- * connection was lost, and REJECTED if the server does not answer the query. */
+/* Queries one text about the table; the text is "" if the answer is empty, or if the server refuses
+ * the query. Returns OK, or LOST if the connection was lost. */
 static enum status ask_about(const struct table_mark_place *place, const char *words,
                              char text[2 * TABLE_MARK_BYTES], struct error *error)
 {
@@ -86,7 +86,7 @@ static enum status ask_about(const struct table_mark_place *place, const char *w
     }
     text[0] = '\0';
     error_clear(error);
-    return STATUS_REJECTED;
+    return STATUS_OK;
 }
 
 /* Reads the table's own mark, without the objects that depend on the table. A table without a mark
@@ -101,7 +101,9 @@ static enum status read_own(const struct table_mark_place *place, struct table_m
         ask_about(place, words->read, text, error) == STATUS_LOST) {
         return STATUS_LOST;
     }
-    read_comment(place, where, text, mark);
+    if (where[0] != '\0') {
+        read_comment(place, where, text, mark);
+    }
     return STATUS_OK;
 }
 
@@ -254,6 +256,9 @@ enum status table_mark_write(const struct table_mark_place *place, const char *c
     }
     if (ask_about(place, words->place, where, error) == STATUS_LOST) {
         return STATUS_LOST;
+    }
+    if (where[0] == '\0') {
+        return STATUS_OK;
     }
     for (const char *at = place->what; *at != '\0' && length + 1 < sizeof what; at++) {
         if (isalnum((unsigned char)*at) || strchr(" _.=,+-/", *at) != NULL) {

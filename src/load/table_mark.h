@@ -1,13 +1,15 @@
 /*
  * The mark that append leaves on a table that it creates, to recognise the table later.
  *
- * append drops a table, or deletes rows of an interrupted load, only if the mark shows that append
- * created the table, and no object that others made depends on it (a table that references it, an
- * attached partition, a trigger). A name, a number of rows or a range of keys would not prove that.
- * The mark is a comment on the table (struct table_mark_statements), so it disappears with the
- * table. It names the table that it was made for, the database and, in PostgreSQL, the table's
- * number, so a copy of the table or a renamed table has no valid mark. A table whose mark cannot be
- * read or written, or whose comment a user has changed, counts as somebody else's.
+ * append drops a table that the user has not named, or goes on with an interrupted load, only if
+ * the mark shows that append created the table, and no object that others made depends on it (a
+ * table that references it, an attached partition, a trigger). A name, a number of rows or a range
+ * of keys would not prove that. Only a load that fails also drops tables without a mark: those that
+ * it has itself created just before. The mark is a comment on the table (struct
+ * table_mark_statements), so it disappears with the table. It names the table that it was made for,
+ * the database and, in PostgreSQL, the table's number, so a copy of the table or a renamed table
+ * has no valid mark. A table whose mark cannot be read or written, or whose comment a user has
+ * changed, counts as somebody else's.
  *
  * The text: "made by append: STATE, WHAT, PLACE-ROWS". STATE is "loading" or "loaded"; WHAT says
  * for people what the table was created for; PLACE is a hash of the table's place and of the text

@@ -26,9 +26,9 @@
 struct setup;
 struct wait_watch;
 
-/* Connects and polls once, before the sessions connect. Then starts the thread, which polls only
- * between wait_watch_begin and wait_watch_end. Everything is borrowed. Returns NULL with *error set
- * when the database does not show what its sessions wait for. */
+/* Starts the thread, which connects and polls once before the sessions connect, and then polls only
+ * between wait_watch_begin and wait_watch_end. Waits for the first poll. Everything is borrowed.
+ * Returns NULL with *error set when the database does not show what its sessions wait for. */
 struct wait_watch *wait_watch_start(struct waits *waits, const struct setup *setup,
                                     const struct plan *plan, const struct recorder *recorder,
                                     struct error *error);

@@ -870,7 +870,12 @@ TEST(loads)
          .expected = "create index \"t_v\" on \"t\" (\"v\")\n"
                      "append t id v from 1: 5 rows\n"
                      "mark \"t\" 'made by append: loaded\n"
-                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 1 indexes"},
+                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
+        {.name = "a table whose place is not reported",
+         .script = KEYED("5", ""),
+         .refused = "place of",
+         .expected = "append t id v from 1: 5 rows\n"
+                     "0: 5 of 5 rows, 5 loaded; made 5 rows, 0 indexes"},
         {.name = "two tables",
          .script = TWO_TABLES,
          .expected = "append a id from 1: 2 rows\n"
