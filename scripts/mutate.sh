@@ -8,11 +8,11 @@
 #   scripts/mutate.sh list            prints the mutations and checks that each old text occurs once
 #
 # The named mutations are in tests/mutations/*.txt. A random mutation must make one of the tests fail that
-# mutate.py lists for its file and that need no server, which begin for at most 90 s; then, if
-# APPEND_TEST_POSTGRESQL and APPEND_TEST_MARIADB name servers, those that need them; then the first ones once more,
-# built with AddressSanitizer and UndefinedBehaviorSanitizer. A random mutation that does not compile without a
-# warning, or that leaves the file's object code with -O2 unchanged ("same code"), is not counted; one that only
-# makes an array larger by 1 is not drawn.
+# mutate.py lists for its file: those that need no server, which begin for at most 90 s; if
+# APPEND_TEST_POSTGRESQL and APPEND_TEST_MARIADB name servers, those that need them; cli.allocator; and the first
+# ones once more, built with AddressSanitizer and UndefinedBehaviorSanitizer. A random mutation that does not
+# compile without a warning, or that leaves the file's object code with -O2 unchanged ("same code"), is not
+# counted; one that only makes an array larger by 1 is not drawn.
 # Mutations are applied to a copy of the tree in a temporary folder, which is removed at
 # the end, even after Ctrl-C. Only `random` uses database servers.
 # Start it without nice and taskset: append reports both, so goldens would differ without a mutation. To leave
