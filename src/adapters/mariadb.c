@@ -1096,7 +1096,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
 
 /* Waits until a socket is ready, in place of Connector/C's own function. While connecting, checks
  * is_cancelled from time to time, and the time limit covers all steps together. After the connect
- * there is no time limit: timeout_ms is then -1 or 0. */
+ * timeout_ms is -1 or 0: both mean to wait without a limit. */
 static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
 {
     const short events = is_read ? POLLIN : POLLOUT;

@@ -203,7 +203,8 @@ static enum control_outcome read_order(struct order *order, const struct plan *p
                change);
 }
 
-/* Adds a line to a file to which the user may also write, or nothing. Returns 0 or errno. */
+/* Adds the whole line to a file, or no part of it. The user may add lines to the same file. Returns
+ * 0 or errno. */
 static int add_line(const char *path, const struct buffer *line)
 {
     const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

@@ -81,7 +81,7 @@ struct level {
     /* causes of a failed level; owned; NULL = no causes, or no memory for them */
     struct causes *causes;
 
-    /* The memory of the machine with the least room, at the level's end; with several ranks. */
+    /* With several ranks: the memory, at the level's end, of the machine with the least room. */
     struct level_room {
         /* factor by which the level's sessions fit into the memory; infinite: unknown */
         double times;

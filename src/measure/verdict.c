@@ -528,7 +528,7 @@ static void judge_refusals(struct judge *judge)
         const struct finding *entry = &result->findings.entries[i];
         own = entry->side == LIMIT_CLIENT ? entry : NULL;
     }
-    /* a session without memory for its script has a thread */
+    /* not_started also counts sessions that had a thread, and no memory for their script */
     EXIT_IF(judge, has_no_thread && (own == NULL || judge->thread->kind == ERROR_MEMORY),
             EXIT_CODE_CLIENT_LIMIT, "", "%s", judge->thread->text);
     EXIT_IF(judge, has_no_thread, EXIT_CODE_CLIENT_LIMIT, WHY(format_limit(own, "", TEXT), 230),

@@ -69,7 +69,7 @@ enum peer_stage {
     PEER_ENDED,      /* only rank 0: it has ended the ranks without the result of this rank */
     PEER_LOST,       /* nothing is sent to the rank, and no function waits for it */
     PEER_HAS_RESULT, /* only at rank 0: the rank's result has arrived, even if the rank was lost */
-    PEER_REFUSED,    /* at rank 0: the result was damaged; the rank counts as lost, but can end */
+    PEER_REFUSED,    /* only at rank 0: the rank's result was damaged; it counts as lost */
     PEER_MERGED,     /* only rank 0: it has ended the ranks, and has the result of this rank */
 };
 

@@ -446,8 +446,8 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
     }
     if (merged > 1) {
         chart->note[0] = '\0'; /* replaces the same note of an earlier line */
-        add_note(chart, "Each level is %s of %zu intervals.", is_mean ? "the mean" : "the highest",
-                 merged);
+        add_note(chart, "Each step of the line is %s of %zu intervals.",
+                 is_mean ? "the mean" : "the highest", merged);
     }
     return true;
 }

@@ -311,10 +311,10 @@ static void read_indexes(lua_State *lua, struct script_dataset *dataset, const c
     read_index_list(lua, dataset, NULL, name);
     for (lua_pushnil(lua); lua_next(lua, table) != 0; lua_pop(lua, 1)) {
         if (lua_type(lua, -2) == LUA_TSTRING) {
-            DEMAND(
-                lua, lua_istable(lua, -1),
-                "dataset '%s': the indexes of a dialect must be a list, {\"a\", clickhouse = {}}",
-                name);
+            DEMAND(lua, lua_istable(lua, -1),
+                   "dataset '%s': the indexes of a dialect must be a list: clickhouse = {\"a\", "
+                   "\"b\"}",
+                   name);
             read_index_list(lua, dataset, lua_tostring(lua, -2), name);
         }
     }

@@ -110,7 +110,7 @@ TEST(test_merged)
     assert_true(rows->points[0].y == 20);
     assert_true(rows->points[CHART_LEVELS_MAX - 1].to == ROWS);
     assert_string_equal(find(&report, "rows-per-second")->note,
-                        "Each level is the mean of 2 intervals.");
+                        "Each step of the line is the mean of 2 intervals.");
     assert_true(find(&report, "append-latency")->series[0].points[0].y == 30);
     report_free(&report);
     buffer_fini(&text);
@@ -175,7 +175,7 @@ TEST(test_merged_transactions)
     assert_int_equal(chart->series[1].count, CHART_LEVELS_MAX);
     assert_true(chart->series[1].points[5].from == 10 && chart->series[1].points[5].to == 12);
     assert_true(chart->series[1].points[5].y == 2);
-    assert_string_equal(chart->note, "Each level is the highest of 2 intervals.");
+    assert_string_equal(chart->note, "Each step of the line is the highest of 2 intervals.");
     report_free(&report);
     buffer_fini(&text);
 }

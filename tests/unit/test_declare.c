@@ -541,7 +541,7 @@ TEST(test_declarations)
         {"dataset('t', 0, nil, {index = {'a\\nb'}})", NULL,
          ":1: dataset 't': index must be a list of columns, {\"a\", \"b, c\"}"},
         {"dataset('t', 0, nil, {index = {sqlite = 'a'}})", NULL,
-         ":1: dataset 't': the indexes of a dialect must be a list, {\"a\", clickhouse = {}}"},
+         ":1: dataset 't': the indexes of a dialect must be a list: clickhouse = {\"a\", \"b\"}"},
         {"dataset('t', 0, nil, 5)", NULL,
          ":1: the options of a dataset must be a table, not a number"},
         {"dataset('t', 1, {{'x', 'text', 1}, {'a', 'int32', row(5)}}, {partitions = {by = 'range', "

@@ -861,7 +861,7 @@ TEST_BETWEEN(files_that_cannot_be_read, make_folder, remove_folder)
     assert_int_equal(errno, EISDIR);
     assert_string_equal(buffer_text(&text), "");
     buffer_fini(&text);
-    write_below("7/stat", "garbage\n"); /* the text of a process that is ending */
+    write_below("7/stat", "garbage\n"); /* as unusable as the text of a process that is ending */
     const int proc = open(folder, O_RDONLY | O_DIRECTORY);
     errno = 0;
     assert_false(procfs_read_process(proc, 7, &process));
