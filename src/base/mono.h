@@ -42,7 +42,8 @@ struct moment {
 };
 
 /* The accepted forms, for error messages: "--mark 'x' is not " MOMENT_FORM. */
-#define MOMENT_FORM "seconds since the run's start (90) or a time in UTC (2026-01-31T12:00:00Z)"
+#define MOMENT_FORM                                                                                \
+    "seconds since the run's start, as 90, or a time in UTC, as 2026-01-31T12:00:00Z"
 
 /* Parses the whole of `text`, independently of the locale. Returns false if it is not a moment. */
 bool moment_parse(const char *text, struct moment *moment);
