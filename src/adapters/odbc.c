@@ -1207,8 +1207,8 @@ static void odbc_drop(struct adapter_conn *conn, struct adapter_prepared *prepar
 }
 
 /* Returns true when the statement must be prepared again because a table has changed. PostgreSQL
- * then did nothing, but rolls the transaction back; the other databases' drivers could not return
- * the rows of a query. */
+ * has then not executed the statement, and the transaction must be rolled back; with the other
+ * databases the driver could not return the rows of a query. */
 static bool is_stale(const struct adapter_conn *conn, const struct error *error)
 {
     return (conn->dialect == &dialect_postgresql && strcmp(error->sqlstate, "0A000") == 0 &&

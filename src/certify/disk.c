@@ -133,8 +133,8 @@ static enum status mount_disk(struct disk *disk, struct error *error)
     return STATUS_OK;
 }
 
-/* Waits for processes that have ended but still have files open. Does nothing if no disk is
- * mounted. */
+/* Unmounts the disk, and waits until processes that were killed have closed their files. Does
+ * nothing if no disk is mounted. */
 static enum status unmount_disk(struct disk *disk, struct error *error)
 {
     const int64_t until_ns = mono_now_ns() + UNMOUNT_NS;

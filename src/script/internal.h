@@ -99,7 +99,7 @@ struct script_state {
                               has run for ENDING_NS after the end */
     bool is_declaring;     /* the top level runs */
     bool is_connecting;    /* a function of on_session runs: the run may not have begun */
-    bool is_deriving;      /* a function of derive runs */
+    bool is_deriving;      /* a function given to derive() is running */
     /* reason why the function must end, even if pcall caught the error; SCRIPT_DONE: it may go
      * on */
     enum script_end end;
