@@ -65,18 +65,15 @@ void audit_take(struct audit *audit, const struct rows_id *id, const char *text,
     const struct account *account = audit->account;
     unsigned sizes[ROWS_TABLES];
     audit->result->rows_read++;
+    rows_sizes(account->seed, id->session, id->number, account->has_transactions, sizes);
+    if (id->session >= account->sessions || id->number >= account->each[id->session].next ||
+        id->place >= id->size || id->size != sizes[id->table]) {
+        find(audit, FINDING_FOREIGN, 1, id);
+        return;
+    }
     if (length > ROWS_TEXT_MAX ||
         rows_checksum(account->seed, id, text, (unsigned)length) != checksum) {
         find(audit, FINDING_TORN, 1, id);
-        return;
-    }
-    if (id->session >= account->sessions || id->number >= account->each[id->session].next) {
-        find(audit, FINDING_FOREIGN, 1, id);
-        return;
-    }
-    rows_sizes(account->seed, id->session, id->number, account->has_transactions, sizes);
-    if (id->size != sizes[id->table] || id->place >= id->size) {
-        find(audit, FINDING_FOREIGN, 1, id);
         return;
     }
     const unsigned bit = id->place + (id->table > 0 ? SECOND_FIRST_BIT : 0);
@@ -170,18 +167,19 @@ static bool take_row(void *context, const struct cell *cells, size_t count)
         return false;
     }
     if (!fits(&cells[ROWS_SESSION], INT32_MAX) || !fits(&cells[ROWS_NUMBER], INT64_MAX) ||
-        !fits(&cells[ROWS_PLACE], INT32_MAX) || !fits(&cells[ROWS_SIZE], INT32_MAX) ||
-        cells[ROWS_TEXT].is_null || cells[ROWS_TEXT].type != COLUMN_TEXT) {
+        !fits(&cells[ROWS_PLACE], INT32_MAX) || !fits(&cells[ROWS_SIZE], INT32_MAX)) {
         of->audit->result->rows_read++;
-        find(of->audit, FINDING_TORN, 1, &id);
+        find(of->audit, FINDING_FOREIGN, 1, &id);
         return true;
     }
     id.session = (unsigned)ask_number(&cells[ROWS_SESSION]);
     id.number = (uint64_t)ask_number(&cells[ROWS_NUMBER]);
     id.place = (unsigned)ask_number(&cells[ROWS_PLACE]);
     id.size = (unsigned)ask_number(&cells[ROWS_SIZE]);
-    const struct text_value *text = &cells[ROWS_TEXT].as.text;
-    audit_take(of->audit, &id, text->bytes, text->length, ask_number(&cells[ROWS_CHECKSUM]));
+    const struct cell *content = &cells[ROWS_TEXT];
+    const bool is_text = !content->is_null && content->type == COLUMN_TEXT;
+    audit_take(of->audit, &id, is_text ? content->as.text.bytes : NULL,
+               is_text ? content->as.text.length : SIZE_MAX, ask_number(&cells[ROWS_CHECKSUM]));
     return true;
 }
 

@@ -28,10 +28,11 @@
 #define FINDINGS(X)                                                                                \
     X(LOST, "lost", "Lost", "acknowledged rows that are not in the table")                         \
     X(DUPLICATE, "duplicate", "Duplicate", "rows that are there more than once")                   \
-    X(FOREIGN, "foreign", "Foreign", "rows that append has not sent")                              \
+    X(FOREIGN, "foreign", "Foreign", "rows with an identity that append has not sent")             \
     X(REJECTED, "rejected", "Rejected but kept",                                                   \
       "rows that are in the table although the server refused their transaction")                  \
-    X(TORN, "torn", "Torn", "rows whose values do not match their checksum")                       \
+    X(TORN, "torn", "Torn",                                                                        \
+      "rows with an identity that append has sent, but not with its text or checksum")             \
     X(HALF, "half", "Half transactions",                                                           \
       "batches and transactions of which some rows are in the tables and some are not")            \
     X(HOLE, "holes", "Holes",                                                                      \

@@ -43,10 +43,10 @@ void tables_free_setup(struct setup *setup);
  * Reading everything back after a fault, and comparing it with the account.
  *
  * Each table is read once, in any order, with 16 bytes of memory for each transaction. A row counts
- * as found only if its checksum matches its values. The audit stores its results in the
- * account: a transaction in doubt that was found must stay, a transaction in doubt that was not
- * found must not appear later, and a transaction with a finding is not judged again. So each
- * finding belongs to one fault.
+ * as found only if append sent a row with its identity and its checksum matches its values. The
+ * audit stores its results in the account: a transaction in doubt that was found must stay, a
+ * transaction in doubt that was not found must not appear later, and a transaction with a finding
+ * is not judged again. So each finding belongs to one fault.
  */
 /* The rows that were found, a bit for each row of every transaction, and counts of what was
  * read. */
@@ -69,7 +69,9 @@ enum status audit_begin(struct audit *audit, struct account *account, struct fau
                         struct error *error);
 void audit_end(struct audit *audit);
 
-/* Takes one row that was read; `text` need not be terminated. */
+/* Takes one row that was read; `text` need not be terminated. A row whose identity no transaction
+ * of the account has is foreign, whatever its checksum. Another row is torn if its text does not
+ * match its checksum. */
 void audit_take(struct audit *audit, const struct rows_id *id, const char *text, size_t length,
                 int64_t checksum);
 

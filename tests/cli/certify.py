@@ -396,7 +396,9 @@ case $count in
                                 " and place = 5"], {"torn": 1, "lost": 1, "half": 1}),
             "rows that were never sent": ([self.row(0, 500000, 0, 1, "a transaction that does not exist"),
                                            self.row(77, 0, 0, 1, "a session that does not exist")], {"foreign": 2}),
-            "a row of another run": ([self.row(0, 0, 0, 1, "of another run", seed=self.SEED + 1)], {"torn": 1}),
+            "a row of another program": (["insert into append_certify values (0, 0, 0, 1000, 'x', 1)"], {"foreign": 1}),
+            "a row of another run": ([self.row(0, doubled[0], 0, doubled[1], "of another run", seed=self.SEED + 1)],
+                                     {"torn": 1}),
             "nothing": ([], {}),
         }
 
