@@ -264,24 +264,31 @@ static uint64_t rows_refused(const struct account *account)
     return rows.rejected;
 }
 
+/* Fails if a session cannot write, or if the writers have ended. */
+static void expect_writers(struct course *course)
+{
+    const struct account *account = course->account;
+    if (account->failed > 0) {
+        course->error = account->error;
+        error_prefix(&course->error, "%u of %u sessions cannot write", account->failed,
+                     account->sessions);
+    } else if (!writers_are_running(&course->writers)) {
+        error_set(&course->error, ERROR_SYSTEM, 0, NULL,
+                  "append's process that runs the sessions ended unexpectedly");
+    }
+}
+
 /* Lets the writers write for a while. Ends early if the server or all writers end. */
 static void load(struct course *course, int64_t time_ns)
 {
     const struct account *account = course->account;
     int64_t until_ns = mono_now_ns() + CONNECT_NS;
-    while (go_on(course) && account->latest_ack_ns == 0 && mono_now_ns() < until_ns &&
-           account->failed == 0 && course->writers.pid > 0) {
+    while (go_on(course) && account->latest_ack_ns == 0 && mono_now_ns() < until_ns) {
         subject_order(course->subject, SERVER_CHECK, &(struct error){.kind = ERROR_NONE});
         mono_sleep(TICK_NS);
+        expect_writers(course);
     }
-    if (account->failed > 0) {
-        course->error = account->error;
-        error_prefix(&course->error, "%u of %u sessions cannot write", account->failed,
-                     account->sessions);
-    } else if (course->writers.pid == 0) {
-        error_set(&course->error, ERROR_SYSTEM, 0, NULL,
-                  "append's process that runs the sessions ended unexpectedly");
-    } else if (go_on(course) && account->latest_ack_ns == 0) {
+    if (go_on(course) && account->latest_ack_ns == 0) {
         error_set(&course->error, ERROR_SERVER, 0, NULL,
                   "the server acknowledged no row in 60 s (%s rows refused)",
                   UNITS_COUNT(rows_refused(account)));
@@ -289,6 +296,7 @@ static void load(struct course *course, int64_t time_ns)
     until_ns = mono_now_ns() + time_ns;
     while (go_on(course) && mono_now_ns() < until_ns) {
         struct error ended = {.kind = ERROR_NONE};
+        expect_writers(course);
         if (subject_order(course->subject, SERVER_CHECK, &ended) != STATUS_OK) {
             course->error = ended;
             error_prefix(&course->error, "the server ended by itself, before append broke it");
@@ -432,6 +440,9 @@ static void strike(struct course *course, struct fault_result *result)
     }
     if (go_on(course)) {
         aim(course, fault);
+        expect_writers(course);
+    }
+    if (go_on(course)) {
         const int64_t ack_ns = account->latest_ack_ns;
         const enum status status = subject_break(course->subject, fault, &at_ns, &course->error);
         result->after_ack_ns = ack_ns > 0 && ack_ns <= at_ns ? at_ns - ack_ns : -1;

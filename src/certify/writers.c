@@ -320,6 +320,15 @@ enum status writers_start(struct writers *writers, struct error *error)
     return STATUS_OK;
 }
 
+bool writers_are_running(struct writers *writers)
+{
+    struct child_end end;
+    if (writers->pid > 0 && child_wait(writers->pid, 0, &end)) {
+        writers->pid = 0;
+    }
+    return writers->pid > 0;
+}
+
 void writers_kill(struct writers *writers)
 {
     if (writers->pid > 0) {

@@ -25,6 +25,9 @@ struct writers {
 /* Starts the process. On FATAL *error says why it cannot be started. */
 enum status writers_start(struct writers *writers, struct error *error);
 
+/* Returns whether the process runs. Reaps the process once it has ended. */
+bool writers_are_running(struct writers *writers);
+
 /* Lets every session finish its transaction and disconnect; kills the process if this takes longer
  * than 20 s. */
 void writers_finish(struct writers *writers);

@@ -1,5 +1,9 @@
 """append certify with SQLite, whose writers are killed in place of a server."""
 
+import os
+import pathlib
+import signal
+
 import certify
 import harness
 
@@ -22,6 +26,19 @@ class Kills(certify.Certifying):
         ended, certificate = self.certify("--server", "sqlite", "--faults", "kill:3", code=0)
         self.check_clean(ended, certificate, {"kill": 3})
         self.check_repeats(certificate)
+
+    def test_sessions_that_end_before_the_fault(self):
+        """A fault that strikes while no session writes would show nothing."""
+        process, out = self.begin("--server", "sqlite", "--faults", "kill:1")
+
+        def find_writers():
+            children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            return [pid for pid in children if len(list(pathlib.Path(f"/proc/{pid}/task").glob("*"))) > 1]
+
+        os.kill(int(*harness.wait_until(find_writers, "the sessions to start")), signal.SIGKILL)
+        ended, certificate = self.finish(process, out, 3)
+        self.assertIn("append's process that runs the sessions ended unexpectedly", ended.reason)
+        self.assertEqual(certificate.faults, [])
 
 
 if __name__ == "__main__":
