@@ -33,6 +33,7 @@ enum {
     /* rows that fit on the disk of append's own server beside its log and its temporary files */
     ROWS_MAX = 6000000,
 };
+_Static_assert(ROWS_MAX / FAULTS_MAX >= ROWS_FIRST_MAX, "a whole transaction before each fault");
 
 /* The server's answer to a question, in memory that is shared with the child process that asks. */
 struct reply {

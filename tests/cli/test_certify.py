@@ -56,7 +56,7 @@ REFUSED = {
     "faults: 0": ((*SQLITE, "--faults", "kill:0"), "'0' is not a number of faults"),
     "faults: less than 0": ((*SQLITE, "--faults", "kill:-1"), "'-1' is not a number of faults"),
     "faults: a word": ((*SQLITE, "--faults", "kill:x"), "'x' is not a number of faults"),
-    "faults: too many": ((*SQLITE, "--faults", "kill:100000,power:1"), "too many|at most"),
+    "faults: too many": ((*SQLITE, "--faults", "kill:60000,power:1"), "60,001 faults are too many: at most 60,000"),
     "faults: far too many": ((*SQLITE, "--faults", "kill:99999999999999999999"), "not a number of faults"),
     "faults: unknown": ((*SQLITE, "--faults", "kil:1"), "did you mean 'kill'"),
     "faults: twice": ((*SQLITE, "--faults", "kill:1,kill:2"), "'kill' is given twice"),
