@@ -21,10 +21,10 @@ static struct table_mark_place mark_place(const struct plan *plan, struct adapte
                                      .rows = ""};
 }
 
-/* Drops an existing table if append may drop it, else refuses to continue. */
-static enum status clear(const struct plan *plan, struct adapter_conn *conn,
-                         const struct connection_info *connection, unsigned number,
-                         struct error *error)
+/* Looks for an existing table, and refuses to continue unless append may drop it. */
+static enum status find_old(const struct plan *plan, struct adapter_conn *conn,
+                            const struct connection_info *connection, unsigned number,
+                            bool *is_there, struct error *error)
 {
     const struct adapter *adapter = plan->adapter;
     const char *name = rows_table_names[number];
@@ -36,34 +36,32 @@ static enum status clear(const struct plan *plan, struct adapter_conn *conn,
         error_clear(error);
         return STATUS_OK;
     }
+    *is_there = true;
     status = status == STATUS_OK ? table_mark_read(&place, &mark, error) : status;
-    if (status == STATUS_OK && plan->is_recreate && table_mark_allows_drop(&mark, plan, name)) {
-        status = ask_drop_table(adapter, conn, connection, name, error);
-    } else if (status == STATUS_OK && mark.is_valid) {
+    const bool is_allowed =
+        status == STATUS_OK && plan->is_recreate && table_mark_allows_drop(&mark, plan, name);
+    if (status == STATUS_OK && !is_allowed && mark.is_valid) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "table '%s' of an earlier append certify is still there: --recreate drops it",
                   name);
         status = STATUS_FATAL;
-    } else if (status == STATUS_OK) {
+    } else if (status == STATUS_OK && !is_allowed) {
         status = table_mark_refuse_drop(&mark, &table, name, -1, "--recreate", error);
     }
     table_fini(&table);
     return status;
 }
 
-/* Creates a table and marks it. *is_made becomes true once the table exists. */
-static enum status create(const struct plan *plan, struct adapter_conn *conn,
-                          const struct connection_info *connection, unsigned number, bool *is_made,
-                          struct error *error)
+/* Writes the statement that creates a table. Refuses a database in which append cannot make it. */
+static enum status write_create(const struct plan *plan, const struct connection_info *connection,
+                                unsigned number, struct buffer *sql, struct error *error)
 {
     struct table table;
-    struct buffer sql = {0};
-    const struct adapter *adapter = plan->adapter;
     const char *const tail = connection->create_tail == NULL ? "" : connection->create_tail;
-    const char *const clause = adapter->engine_clause;
+    const char *const clause = plan->adapter->engine_clause;
     enum status status = rows_describe(&table, number, error);
-    buffer_add_text(&sql, "create table ");
-    buffer_add_identifier(&sql, table.name, connection->identifier_quote);
+    buffer_add_text(sql, "create table ");
+    buffer_add_identifier(sql, table.name, connection->identifier_quote);
     for (size_t c = 0; c < table.column_count && status == STATUS_OK; c++) {
         char type[160] = "";
         if (connection->declare_column == NULL ||
@@ -74,20 +72,28 @@ static enum status create(const struct plan *plan, struct adapter_conn *conn,
                       connection->dialect);
             status = STATUS_FATAL;
         }
-        buffer_add_text(&sql, c == 0 ? " (" : ", ");
-        buffer_add_identifier(&sql, table.columns[c].name, connection->identifier_quote);
-        buffer_add_format(&sql, " %s", type);
+        buffer_add_text(sql, c == 0 ? " (" : ", ");
+        buffer_add_identifier(sql, table.columns[c].name, connection->identifier_quote);
+        buffer_add_format(sql, " %s", type);
     }
-    buffer_add_format(&sql, ")%s", plan->engine != NULL && clause != NULL ? "" : tail);
+    buffer_add_format(sql, ")%s", plan->engine != NULL && clause != NULL ? "" : tail);
     if (plan->engine != NULL && clause != NULL) {
-        buffer_add_format(&sql, "%s%s", clause, plan->engine);
+        buffer_add_format(sql, "%s%s", clause, plan->engine);
     }
-    status = status == STATUS_OK ? ask_execute(adapter, conn, &sql, error) : status;
-    buffer_fini(&sql);
+    table_fini(&table);
+    return status;
+}
+
+/* Creates a table and marks it. *is_made becomes true once the table exists. */
+static enum status create(const struct table_mark_place *place, unsigned number, struct buffer *sql,
+                          bool *is_made, struct error *error)
+{
+    struct table table;
+    enum status status = rows_describe(&table, number, error);
+    status = status == STATUS_OK ? ask_execute(place->adapter, place->conn, sql, error) : status;
     *is_made = status == STATUS_OK;
     if (status == STATUS_OK) {
-        const struct table_mark_place place = mark_place(plan, conn, connection, number);
-        status = table_mark_write(&place, table.columns[0].name, true, false, error);
+        status = table_mark_write(place, table.columns[0].name, true, false, error);
     }
     table_fini(&table);
     return status;
@@ -123,13 +129,24 @@ static enum status create_index(const struct plan *plan, struct adapter_conn *co
 enum status tables_make(const struct plan *plan, struct adapter_conn *conn,
                         const struct connection_info *connection, struct error *error)
 {
+    struct buffer sql[ROWS_TABLES] = {{0}};
+    bool is_old[ROWS_TABLES] = {false}, is_made[ROWS_TABLES] = {false};
     enum status status = STATUS_OK;
+    /* all refusals come before the first drop */
     for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
-        status = clear(plan, conn, connection, t, error);
+        status = write_create(plan, connection, t, &sql[t], error);
     }
-    bool is_made[ROWS_TABLES] = {false};
     for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
-        status = create(plan, conn, connection, t, &is_made[t], error);
+        status = find_old(plan, conn, connection, t, &is_old[t], error);
+    }
+    for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
+        if (is_old[t]) {
+            status = ask_drop_table(plan->adapter, conn, connection, rows_table_names[t], error);
+        }
+    }
+    for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
+        const struct table_mark_place place = mark_place(plan, conn, connection, t);
+        status = create(&place, t, &sql[t], &is_made[t], error);
     }
     status = status == STATUS_OK ? create_index(plan, conn, connection, error) : status;
     for (unsigned t = 0; t < ROWS_TABLES && status != STATUS_OK; t++) {
@@ -140,6 +157,9 @@ enum status tables_make(const struct plan *plan, struct adapter_conn *conn,
             notice_print("the new table %s is kept, because it could not be dropped: %s", name,
                          ignored.text);
         }
+    }
+    for (unsigned t = 0; t < ROWS_TABLES; t++) {
+        buffer_fini(&sql[t]);
     }
     return status;
 }

@@ -439,13 +439,17 @@ case $count in
         self.assertIn("did not start again", ended.reason)
 
     def test_a_table_of_the_user(self):
-        self.sql("drop table if exists append_certify")
-        self.client(self.server.url, "create table append_certify (mine int)",
-                    "insert into append_certify values (42)")
-        self.addCleanup(self.sql, "drop table append_certify")
-        ended = self.end(self.begin(self.server.url, "--faults", "stop:1", "--yes")[0], 2)
-        self.assertIn("append_certify", ended.reason)
-        self.assertEqual(self.sql("select mine from append_certify"), "42")
+        """append refuses before it drops any table, even one that it may drop."""
+        names = "append_certify", "append_certify_2"
+        for name in names:
+            self.sql(f"drop table if exists {name}")
+            self.client(self.server.url, f"create table {name} (mine int)", f"insert into {name} values (42)")
+            self.addCleanup(self.sql, f"drop table {name}")
+        for options, refused in ((), 0), (("--recreate",), 0), ((f"--recreate={names[0]}",), 1):
+            with self.subTest(options=options):
+                ended = self.end(self.begin(self.server.url, "--faults", "stop:1", "--yes", *options)[0], 2)
+                self.assertIn(f"append did not make table '{names[refused]}'", ended.reason)
+                self.assertEqual([self.sql(f"select mine from {name}") for name in names], ["42", "42"])
 
     def test_without_yes(self):
         before = self.pid(), self.tables()
