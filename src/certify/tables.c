@@ -52,7 +52,8 @@ static enum status find_old(const struct plan *plan, struct adapter_conn *conn,
     return status;
 }
 
-/* Writes the statement that creates a table. Refuses a database in which append cannot make it. */
+/* Writes the statement that creates a table. Refuses a database in which append cannot make it, or
+ * would not recognise it later. */
 static enum status write_create(const struct plan *plan, const struct connection_info *connection,
                                 unsigned number, struct buffer *sql, struct error *error)
 {
@@ -64,11 +65,11 @@ static enum status write_create(const struct plan *plan, const struct connection
     buffer_add_identifier(sql, table.name, connection->identifier_quote);
     for (size_t c = 0; c < table.column_count && status == STATUS_OK; c++) {
         char type[160] = "";
-        if (connection->declare_column == NULL ||
+        if (connection->table_mark == NULL || connection->declare_column == NULL ||
             !connection->declare_column(&table.columns[c], false, type, sizeof type)) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "append cannot make the tables of a certificate in %s: it can in PostgreSQL, "
-                      "MariaDB, MySQL, SQLite and ClickHouse",
+                      "append cannot make and mark the tables of a certificate in %s: it can in "
+                      "PostgreSQL, MariaDB, MySQL, SQLite and ClickHouse",
                       connection->dialect);
             status = STATUS_FATAL;
         }

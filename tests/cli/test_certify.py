@@ -1,6 +1,8 @@
 """append certify refuses what makes no sense in one line, and touches nothing."""
 
 import shlex
+import subprocess
+import sys
 import xml.etree.ElementTree
 
 import certify
@@ -122,6 +124,17 @@ class BadInput(certify.Certifying):
                 error, = suite.findall("testcase/error")
                 self.assertEqual(error.get("type"), "exit-code-2")
                 self.assertIn(reason, error.get("message"))
+
+
+class WithoutMarks(certify.Certifying):
+    def test_it_is_refused(self):
+        """Without a mark append could not tell its own tables from tables of the user later."""
+        server = subprocess.Popen([sys.executable, harness.ROOT / "tests/standin/singlestore_standin.py"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.communicate)
+        url = f"singlestore+http://root@127.0.0.1:{int(server.stdout.readline())}/db"
+        ended, _ = self.certify(url, "--faults", "network:1", YES, code=2)
+        self.assertIn("append cannot make and mark the tables of a certificate in singlestore", ended.reason)
 
 
 class Unwritable(certify.Certifying):
