@@ -255,8 +255,8 @@ static bool is_writable(pid_t pid, const char *descriptor)
     return (flags & O_ACCMODE) != O_RDONLY && (flags & O_APPEND) == 0;
 }
 
-/* Looks for a file on another file system, for example a log or a table, that a process of the
- * server writes: the power of that file system would not be cut. Ignores the standard streams and
+/* Looks for a file on another file system, or a block device, for example with a log or a table,
+ * that a process of the server writes: its power would not be cut. Ignores the standard streams and
  * files opened with O_APPEND, to which servers write messages, and files without a name. */
 static bool writes_elsewhere(pid_t pid, struct look *look)
 {
@@ -268,9 +268,10 @@ static bool writes_elsewhere(pid_t pid, struct look *look)
          folder != NULL && !writes && (entry = readdir(folder)) != NULL;) {
         struct stat about;
         snprintf(path, sizeof path, "/proc/%d/fd/%.255s", (int)pid, entry->d_name);
-        writes = strtol(entry->d_name, NULL, 10) > STDERR_FILENO && stat(path, &about) == 0 &&
-                 S_ISREG(about.st_mode) && about.st_nlink > 0 && about.st_dev != look->device &&
-                 is_writable(pid, entry->d_name);
+        writes =
+            strtol(entry->d_name, NULL, 10) > STDERR_FILENO && stat(path, &about) == 0 &&
+            (S_ISBLK(about.st_mode) || (S_ISREG(about.st_mode) && about.st_dev != look->device)) &&
+            about.st_nlink > 0 && is_writable(pid, entry->d_name);
         if (writes) {
             const ssize_t length = readlink(path, look->other, sizeof look->other - 1);
             look->other[length > 0 ? length : 0] = '\0';

@@ -2,7 +2,9 @@
 
 import os
 import pathlib
+import stat
 import subprocess
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -202,21 +204,37 @@ class Alone(certify.Harm, certify.Power):
         with open(self.data / "PG_VERSION", encoding="ascii"):
             self.refuse("end that process", f"{self.data} is on a file system that process {os.getpid()} uses")
 
+    def block_device(self, path):
+        """Makes a block device that every user may write."""
+        with tempfile.NamedTemporaryFile() as image:
+            image.truncate(1 << 20)
+            loop = subprocess.run(["losetup", "--find", "--show", image.name], stdout=subprocess.PIPE, text=True,
+                                  check=True).stdout.strip()
+        self.addCleanup(subprocess.run, ["losetup", "--detach", loop], check=True)
+        os.mknod(path, 0o600 | stat.S_IFBLK, os.stat(loop).st_rdev)
+
     def test_a_file_elsewhere(self):
-        """A file of another file system that a process of the server writes would keep its power. Messages
-        may be anywhere."""
-        messages, log, lasts = (self.folder / name for name in ("messages", "log", "lasts"))
-        for file in messages, log, lasts:
-            file.touch()
-            file.chmod(0o666)
-        program = (f"exec 5>>{messages} 6>{log}; echo open >&6;"
-                   f" while [ -e {lasts} ]; do sleep 0.1; done")
-        client = threading.Thread(target=self.sql, args=[f"copy (select 1) to program '{program}'"])
-        client.start()
-        self.addCleanup(client.join)
-        self.addCleanup(lasts.unlink)
-        harness.wait_until(log.read_text, "the file to be open")
-        self.refuse("move that file there", f"the server writes {log}, which is not on the file system of its data")
+        """A file of another file system, or a block device, that a process of the server writes would keep its
+        power. Messages may be anywhere."""
+        for make in pathlib.Path.touch, self.block_device:
+            with self.subTest(make=make):
+                messages, log, lasts = (self.folder / f"{name}-{make.__name__}" for name in ("messages", "log", "lasts"))
+                make(log)
+                for file in messages, lasts:
+                    file.touch()
+                for file in messages, log, lasts:
+                    file.chmod(0o666)
+                program = (f"exec 5>>{messages} 6>{log}; echo open >&5;"
+                           f" while [ -e {lasts} ]; do sleep 0.1; done")
+                client = threading.Thread(target=self.sql, args=[f"copy (select 1) to program '{program}'"])
+                client.start()
+                harness.wait_until(messages.read_text, "the file to be open")
+                try:
+                    self.refuse("move that file there",
+                                f"the server writes {log}, which is not on the file system of its data")
+                finally:
+                    lasts.unlink()
+                    client.join()
 
     def test_a_link_to_another_file_system(self):
         for link in self.data / "elsewhere", self.data / "base" / "elsewhere":
