@@ -311,12 +311,14 @@ struct integrity_statements {
     /* statement that writes changed pages to the data files; $0 is the table */
     const char *checkpoint;
     const char *checkpoint_end; /* statement to send after `checkpoint` */
-    const char *available;      /* query that returns a number, 0 if `check` cannot be run; NULL if
-                                   `check` can always be run */
+    const char *unavailable;    /* query that returns the reason why `check` cannot be run, as one
+                                   cell; no row, NULL or "" if it can be run. NULL if `check` can
+                                   always be run */
 
     /* Query that reads the table and its indexes; $0 and $5 are replaced as in struct
      * storage_queries. A returned row whose last cell is a text other than "" and "ok" names
-     * damage, unless the cell before it is "note". An error of the server itself (ERROR_SERVER) is
+     * damage, unless the cell before it is "note": then the table was not checked, unless a row
+     * with "ok" follows. An error of the server itself (ERROR_SERVER) is
      * also damage. */
     const char *check;
 };

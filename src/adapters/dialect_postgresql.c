@@ -671,9 +671,11 @@ static const struct wait_queries waits = {
 /* The extension amcheck, if it is there, compares indexes with their tables. */
 static const struct integrity_statements integrity = {
     .checkpoint = "checkpoint",
-    .available = "select count(*) from pg_proc where"
-                 " oid = to_regprocedure('bt_index_check(regclass, boolean)')"
-                 " and has_function_privilege(oid, 'execute')",
+    .unavailable =
+        "select case when check_oid is null then 'bt_index_check of the extension amcheck was not"
+        " found' when not has_function_privilege(check_oid, 'execute') then 'this user has no"
+        " EXECUTE privilege on bt_index_check' end from"
+        " (select to_regprocedure('bt_index_check(regclass, boolean)')::oid as check_oid) as found",
     .check = "select bt_index_check(indexrelid, true) from pg_index where indrelid = $5::regclass"};
 
 static const char *const undone[] = {"alter",   "analyze", "call",     "comment", "create",

@@ -213,19 +213,30 @@ static enum status read_table(const struct audit_reading *of, unsigned number, s
     return status;
 }
 
+/* The database's own check of one table. */
+struct checking {
+    struct audit *audit;
+    char note[160]; /* reason why the database did not check the table; "" if it did */
+};
+
 /* Takes a row of the database's own check of a table. */
 static bool take_check(void *context, const struct cell *cells, size_t count)
 {
-    struct audit *audit = context;
+    struct checking *checking = context;
+    const struct audit *audit = checking->audit;
     char text[160] = "";
     char kind[8] = "";
     if (count > 1) {
         ask_text(&cells[count - 2], kind, sizeof kind);
     }
-    if (count > 0 && strcasecmp(kind, "note") != 0) {
+    if (count > 0) {
         ask_text(&cells[count - 1], text, sizeof text);
     }
-    if (text[0] != '\0' && strcasecmp(text, "ok") != 0) {
+    if (strcasecmp(kind, "note") == 0) {
+        memcpy(checking->note, text, sizeof text);
+    } else if (strcasecmp(text, "ok") == 0) {
+        checking->note[0] = '\0';
+    } else if (text[0] != '\0') {
         struct fault_result *result = audit->result;
         result->findings[FINDING_DAMAGE]++;
         if (result->first[0] == '\0' &&
@@ -237,44 +248,49 @@ static bool take_check(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Runs the database's own check of a table and its indexes. */
-static enum status check_table(const struct audit_reading *of, unsigned number, struct error *error)
+static bool take_reason(void *context, const struct cell *cells, size_t count)
+{
+    struct checking *checking = context;
+    if (count > 0) {
+        ask_text(&cells[0], checking->note, sizeof checking->note);
+    }
+    return false;
+}
+
+/* Runs the database's own check of a table and its indexes, or notes why it cannot run. */
+static enum status check_table(const struct audit_reading *of, unsigned number,
+                               struct checking *checking, struct error *error)
 {
     const struct integrity_statements *words = of->connection->integrity;
     struct buffer sql = {0};
-    struct error refused = {.kind = ERROR_NONE};
-    struct answer answer = {.take = take_check, .context = of->audit};
-    int64_t is_available = 1;
+    struct answer reason = {.take = take_reason, .context = checking};
+    struct answer answer = {.take = take_check, .context = checking};
+    enum status status = STATUS_OK;
     if (words == NULL || words->check == NULL) {
+        snprintf(checking->note, sizeof checking->note, "append knows no such check of %s",
+                 of->connection->dialect);
         return STATUS_OK;
     }
-    if (words->available != NULL) {
-        struct answer available = {.take = ask_take_number, .context = &is_available};
-        is_available = 0;
-        const enum status asked =
-            ask_rows(of->adapter, of->conn, words->available, NULL, &available, error);
-        if (asked == STATUS_LOST) {
-            return asked;
-        }
-        error_clear(error);
+    if (words->unavailable != NULL) {
+        status = ask_rows(of->adapter, of->conn, words->unavailable, NULL, &reason, error);
     }
-    if (is_available == 0) {
-        return STATUS_OK;
+    if (status == STATUS_OK && checking->note[0] == '\0') {
+        ask_write(&sql, words->check, of->connection, rows_table_names[number], NULL, 0);
+        status = ask_rows(of->adapter, of->conn, buffer_text(&sql), NULL, &answer, error);
+        buffer_fini(&sql);
     }
-    ask_write(&sql, words->check, of->connection, rows_table_names[number], NULL, 0);
-    const enum status status =
-        ask_rows(of->adapter, of->conn, buffer_text(&sql), NULL, &answer, &refused);
-    buffer_fini(&sql);
-    if (status == STATUS_LOST) {
-        *error = refused;
+    if (status == STATUS_OK || status == STATUS_LOST) {
         return status;
     }
-    if (status != STATUS_OK && refused.kind == ERROR_SERVER &&
-        (refused.sqlstate[0] == '\0' || strncmp(refused.sqlstate, "XX", 2) == 0)) {
+    if (error->kind == ERROR_SERVER &&
+        (error->sqlstate[0] == '\0' || strncmp(error->sqlstate, "XX", 2) == 0)) {
         const struct cell cell = {.type = COLUMN_TEXT,
-                                  .as.text = {refused.text, (uint32_t)strlen(refused.text)}};
-        take_check(of->audit, &cell, 1);
+                                  .as.text = {error->text, (uint32_t)strlen(error->text)}};
+        take_check(checking, &cell, 1);
+    } else {
+        snprintf(checking->note, sizeof checking->note, "%.159s", error->text);
     }
+    error_clear(error);
     return STATUS_OK;
 }
 
@@ -284,8 +300,20 @@ enum status audit_read(const struct audit_reading *reading, struct error *error)
     for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
         status = read_table(reading, t, error);
     }
+    return status;
+}
+
+enum status audit_check(const struct audit_reading *reading, struct error *error)
+{
+    enum status status = STATUS_OK;
     for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
-        status = check_table(reading, t, error);
+        struct checking checking = {.audit = reading->audit};
+        status = check_table(reading, t, &checking, error);
+        if (checking.note[0] != '\0') {
+            struct fault_result *result = reading->audit->result;
+            snprintf(result->unchecked, sizeof result->unchecked,
+                     "the server's own check did not run: %s", checking.note);
+        }
     }
     return status;
 }

@@ -51,6 +51,22 @@ void certificate_fini(struct certificate *certificate)
     buffer_fini(&certificate->command);
 }
 
+bool certificate_has(const struct fault_result *result, enum fault_finding finding)
+{
+    const bool is_checked =
+        finding != FINDING_DAMAGE || (result->unchecked[0] == '\0' && result->failure[0] == '\0');
+    return result->findings[finding] > 0 || (result->is_read && is_checked);
+}
+
+bool certificate_has_sum(const struct fault_series *series, enum fault_finding finding)
+{
+    bool has = false;
+    for (size_t i = 0; i < series->count && !has; i++) {
+        has = certificate_has(&series->results[i], finding);
+    }
+    return has;
+}
+
 uint64_t certificate_sum(const struct fault_series *series, enum fault_finding finding)
 {
     uint64_t sum = 0;
@@ -203,6 +219,23 @@ static void add_first(struct buffer *text, const struct fault_series *series)
     }
 }
 
+/* Adds the number of faults after which not everything was checked, with the first reason. */
+static void add_unchecked(struct buffer *text, const struct fault_series *series)
+{
+    const char *first = "";
+    size_t count = 0;
+    for (size_t i = series->count; i-- > 0;) {
+        if (series->results[i].unchecked[0] != '\0') {
+            first = series->results[i].unchecked;
+            count++;
+        }
+    }
+    if (count > 0) {
+        buffer_add_format(text, " After %s %s not everything was checked: %s.", UNITS_COUNT(count),
+                          units_plural(count, "fault", "faults"), first);
+    }
+}
+
 static void state_clean(struct buffer *text, const struct fault_series *series)
 {
     const struct fault_tally all = certificate_count(series, FAULT_KINDS);
@@ -247,6 +280,7 @@ static void state_clean(struct buffer *text, const struct fault_series *series)
         buffer_add_text(text, " No power loss was tested: rows that the server had not yet written "
                               "to the disk were not in danger.");
     }
+    add_unchecked(text, series);
 }
 
 static void state_broken(struct buffer *text, const struct fault_series *series)
@@ -258,6 +292,7 @@ static void state_broken(struct buffer *text, const struct fault_series *series)
     add_faults(text, series);
     buffer_add_text(text, ".");
     add_first(text, series);
+    add_unchecked(text, series);
 }
 
 /* Adds the reason as the end of a sentence. */

@@ -72,6 +72,8 @@ struct fault_result {
     char first[200]; /* the first finding, in words: "session 3, transaction 17: ..." */
     char failure[ERROR_TEXT_BYTES]; /* reason why the server did not start again or a table could
                                        not be read; "" if neither happened */
+    char unchecked[200]; /* reason why reading back was not finished, or why the server's own check
+                            did not run; "" if all was checked, or after a failure */
 };
 
 enum {
@@ -121,8 +123,15 @@ struct certificate {
 /* Frees what the certificate owns. */
 void certificate_fini(struct certificate *certificate);
 
+/* Returns whether reading back after a fault measured a finding: a 0 that was not measured is shown
+ * as unknown. */
+bool certificate_has(const struct fault_result *result, enum fault_finding finding);
+
 /* Returns the sum of a finding over the faults of a series. */
 uint64_t certificate_sum(const struct fault_series *series, enum fault_finding finding);
+
+/* Returns whether a finding was measured after a fault of the series. */
+bool certificate_has_sum(const struct fault_series *series, enum fault_finding finding);
 
 /* Returns whether a fault had a finding or a failure. */
 bool certificate_is_broken(const struct fault_result *result);

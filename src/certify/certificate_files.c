@@ -80,10 +80,15 @@ static void write_fault(FILE *stream, const char *run, const struct fault_series
     for (size_t i = 0; i < FINDING_COUNT; i++) {
         char column[40];
         snprintf(column, sizeof column, "found_%s", finding_words[i].key);
-        csv_count(&csv, column, result->findings[i]);
+        if (certificate_has(result, (enum fault_finding)i)) {
+            csv_count(&csv, column, result->findings[i]);
+        } else {
+            csv_text(&csv, column, NULL);
+        }
     }
     csv_text(&csv, "first_finding", result->first);
     csv_text(&csv, "failure", result->failure);
+    csv_text(&csv, "unchecked", result->unchecked);
     csv_end(&csv);
 }
 
@@ -123,10 +128,12 @@ static void add_result(struct tree array, const struct fault_series *series, siz
     tree_bool(tree, "is_telling", certificate_is_telling(series, number));
     const struct tree found = tree_object(tree, "found");
     for (size_t i = 0; i < FINDING_COUNT; i++) {
-        tree_count(found, finding_words[i].key, result->findings[i]);
+        tree_count_if(found, finding_words[i].key, certificate_has(result, (enum fault_finding)i),
+                      result->findings[i]);
     }
     tree_text(tree, "first_finding", result->first);
     tree_text(tree, "failure", result->failure);
+    tree_text(tree, "unchecked", result->unchecked);
 }
 
 /* Adds the counts of the faults of a kind. */
@@ -161,7 +168,9 @@ static void add_series(struct tree root, const char *key, const struct fault_ser
     }
     const struct tree found = tree_object(tree, "found");
     for (int i = 0; i < FINDING_COUNT; i++) {
-        tree_count(found, finding_words[i].key, certificate_sum(series, (enum fault_finding)i));
+        const enum fault_finding finding = (enum fault_finding)i;
+        tree_count_if(found, finding_words[i].key, certificate_has_sum(series, finding),
+                      certificate_sum(series, finding));
     }
     tree_text(tree, "options", buffer_text(&series->options));
     const struct tree settings = tree_object(tree, "settings");

@@ -30,6 +30,10 @@ static const char *const uncovered[][2] = {
 /* Returns a time, or "–" if it is unknown. The text is valid to the end of the block. */
 #define TIME_OR_DASH(ns) ((ns) < 0 ? "–" : UNITS_NS(ns))
 
+/* Returns the sum of a finding in the same way. */
+#define SUM_OR_DASH(series, finding)                                                               \
+    (certificate_has_sum(series, finding) ? UNITS_COUNT(certificate_sum(series, finding)) : "–")
+
 /* Returns the label of the verdict, its CSS class and its symbol. */
 static const char *const *style_of(const struct certificate *certificate)
 {
@@ -59,7 +63,6 @@ static void add_header(struct buffer *html, const struct certificate *certificat
     const struct fault_tally all = certificate_count(series, FAULT_KINDS);
     const char *const *style = style_of(certificate);
     char statement[CERTIFICATE_STATEMENT_BYTES], words[200], started[40];
-    const uint64_t lost = certificate_sum(series, FINDING_LOST);
     certificate_state(certificate, statement, sizeof statement);
     mono_format_utc(certificate->start_wall_ns, started, sizeof started);
     buffer_add_format(html,
@@ -78,7 +81,7 @@ static void add_header(struct buffer *html, const struct certificate *certificat
     add_tile(html, "Acknowledged", UNITS_COUNT(last_of(series)->acknowledged), words);
     snprintf(words, sizeof words, "rows; %s of %s faults with findings", UNITS_COUNT(all.broken),
              UNITS_COUNT(all.done));
-    add_tile(html, "Lost", UNITS_COUNT(lost), words);
+    add_tile(html, "Lost", SUM_OR_DASH(series, FINDING_LOST), words);
     add_tile(html, "Longest downtime", all.down_ns > 0 ? UNITS_NS(all.down_ns) : "–",
              "from a fault until the server accepted a session again");
     buffer_add_text(html, "</div>\n");
@@ -89,15 +92,15 @@ static const struct page_column count_columns[] = {
 static const struct page_column proof_count_columns[] = {
     {"count", AS_NAME}, {"number", AS_NUMBER}, {"proof run", AS_NUMBER}, {"meaning", AS_WORDS}};
 
-/* Adds a count of the certified run and, if there is a proof run, the count of the proof run. */
-static void add_count(struct buffer *html, bool has_proof, const char *title, uint64_t count,
-                      uint64_t of_proof, const char *words)
+/* Adds a count of the certified run and, if there is a proof run, the count of the proof run, both
+ * as texts. */
+static void add_count(struct buffer *html, bool has_proof, const char *title, const char *count,
+                      const char *of_proof, const char *words)
 {
     if (has_proof) {
-        PAGE_TABLE_ROW(html, proof_count_columns, title, UNITS_COUNT(count), UNITS_COUNT(of_proof),
-                       words);
+        PAGE_TABLE_ROW(html, proof_count_columns, title, count, of_proof, words);
     } else {
-        PAGE_TABLE_ROW(html, count_columns, title, UNITS_COUNT(count), words);
+        PAGE_TABLE_ROW(html, count_columns, title, count, words);
     }
 }
 
@@ -108,24 +111,28 @@ static void add_counts(struct buffer *html, const struct certificate *certificat
     const bool has_proof = proof->planned > 0;
     page_table_begin(html, "Counts", has_proof ? proof_count_columns : count_columns,
                      has_proof ? COUNT_OF(proof_count_columns) : COUNT_OF(count_columns));
-    add_count(html, has_proof, "Acknowledged", last->acknowledged, of_proof->acknowledged,
+    add_count(html, has_proof, "Acknowledged", UNITS_COUNT(last->acknowledged),
+              UNITS_COUNT(of_proof->acknowledged),
               "rows that the server had acknowledged before the last fault");
-    add_count(html, has_proof, "In doubt", last->in_doubt, of_proof->in_doubt,
+    add_count(html, has_proof, "In doubt", UNITS_COUNT(last->in_doubt),
+              UNITS_COUNT(of_proof->in_doubt),
               "rows sent but not answered before a fault: they may be there or not");
-    add_count(html, has_proof, "Rejected", last->rejected, of_proof->rejected,
-              "rows of transactions that the server refused");
-    add_count(html, has_proof, "Read back", last->rows_read, of_proof->rows_read,
-              "rows in the tables after the last fault");
+    add_count(html, has_proof, "Rejected", UNITS_COUNT(last->rejected),
+              UNITS_COUNT(of_proof->rejected), "rows of transactions that the server refused");
+    add_count(html, has_proof, "Read back", UNITS_COUNT(last->rows_read),
+              UNITS_COUNT(of_proof->rows_read), "rows in the tables after the last fault");
     for (int i = 0; i < FINDING_COUNT; i++) {
         add_count(html, has_proof, finding_words[i].title,
-                  certificate_sum(series, (enum fault_finding)i),
-                  certificate_sum(proof, (enum fault_finding)i), finding_words[i].what);
+                  SUM_OR_DASH(series, (enum fault_finding)i),
+                  SUM_OR_DASH(proof, (enum fault_finding)i), finding_words[i].what);
     }
-    add_count(html, has_proof, "Failures", certificate_count(series, FAULT_KINDS).failed,
-              certificate_count(proof, FAULT_KINDS).failed,
+    add_count(html, has_proof, "Failures",
+              UNITS_COUNT(certificate_count(series, FAULT_KINDS).failed),
+              UNITS_COUNT(certificate_count(proof, FAULT_KINDS).failed),
               "faults after which the server did not start again, or a table could not be read");
-    add_count(html, has_proof, "Faults in flight", certificate_count(series, FAULT_KINDS).in_flight,
-              certificate_count(proof, FAULT_KINDS).in_flight,
+    add_count(html, has_proof, "Faults in flight",
+              UNITS_COUNT(certificate_count(series, FAULT_KINDS).in_flight),
+              UNITS_COUNT(certificate_count(proof, FAULT_KINDS).in_flight),
               "faults that struck while rows had been sent but not yet answered");
     page_table_end(html, NULL);
 }

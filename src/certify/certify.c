@@ -253,6 +253,7 @@ static enum status read_back(struct course *course, struct adapter_conn *conn, s
     if (status == STATUS_OK) {
         course->reply->result.is_read = true;
         audit_judge(&audit);
+        status = audit_check(&reading, error);
     }
     audit_end(&audit);
     return status;

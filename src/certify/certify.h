@@ -78,14 +78,19 @@ void audit_take(struct audit *audit, const struct rows_id *id, const char *text,
 /* Judges all transactions, once all tables have been read, and updates the account. */
 void audit_judge(struct audit *audit);
 
-/* Reads both tables and runs the database's own check, on an open connection. Fails if a table
- * cannot be read. */
+/* What the functions below need, with an open connection. */
 struct audit_reading {
     struct audit *audit;
     const struct adapter *adapter;
     struct adapter_conn *conn;
     const struct connection_info *connection;
 };
+
+/* Reads both tables. Fails if a table cannot be read. */
 enum status audit_read(const struct audit_reading *reading, struct error *error);
+
+/* Runs the database's own check of both tables, or sets result->unchecked. Fails only if the
+ * connection is lost. */
+enum status audit_check(const struct audit_reading *reading, struct error *error);
 
 #endif

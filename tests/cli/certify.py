@@ -27,6 +27,11 @@ WORD = (1 << 64) - 1
 TRANSACTION_ROWS_MAX = 100
 
 
+def findings(result):
+    """Returns the findings of a fault that are not 0. A finding that was not measured is None."""
+    return {name: count for name, count in result["found"].items() if count}
+
+
 class Certificate:
     """The files of a certificate."""
 
@@ -42,8 +47,7 @@ class Certificate:
 
     @property
     def found(self):
-        """Returns the findings that are not 0."""
-        return {name: count for name, count in self.series["found"].items() if count > 0}
+        return findings(self.series)
 
     @property
     def failures(self):
@@ -58,6 +62,7 @@ class Certifying(harness.Case):
     mount, loop device or file."""
 
     SEED = 7
+    UNCHECKED = ""  # why the server does not check its tables
 
     def setUp(self):
         super().setUp()
@@ -173,12 +178,16 @@ class Certifying(harness.Case):
                 self.assertLessEqual(new, sessions * TRANSACTION_ROWS_MAX, result)
 
     def check_series(self, series, run, rows, sessions):
-        sums = collections.Counter()
+        sums, measured = collections.Counter(), set()
         for number, (row, result) in enumerate(zip(rows, series["results"]), 1):
             self.assertEqual((row["run"], row["fault"]), (run, str(number)))
-            self.assertEqual({name: int(row[f"found_{name}"]) for name in FINDINGS}, result["found"])
-            sums.update(result["found"])
-            for name in ("kind", "moment", "first_finding", "failure"):
+            self.assertEqual({name: int(row[f"found_{name}"] or "-1") for name in FINDINGS},
+                             {name: -1 if count is None else count for name, count in result["found"].items()})
+            self.assertEqual(result["is_read"] and not (result["failure"] or result["unchecked"]),
+                             None not in result["found"].values(), result)
+            measured.update(name for name, count in result["found"].items() if count is not None)
+            sums.update(findings(result))
+            for name in ("kind", "moment", "first_finding", "failure", "unchecked"):
                 self.assertEqual(row[name], result[name] or "", name)
             for name in ("rows_acknowledged", "rows_in_doubt", "rows_rejected", "rows_read"):
                 self.assertEqual(int(row[name]), result[name], name)
@@ -189,7 +198,7 @@ class Certifying(harness.Case):
                 if row[name]:
                     self.assertAlmostEqual(float(row[name]), result[name], 2, name)
         self.check_in_doubt(series["results"], sessions)
-        self.assertEqual(series["found"], {name: sums[name] for name in FINDINGS})
+        self.assertEqual(series["found"], {name: sums[name] if name in measured else None for name in FINDINGS})
         self.assertEqual(series["faults"]["done"], len(rows))
         self.assertLessEqual(len(rows), series["planned"])
         kinds = collections.Counter(row["kind"] for row in rows)
@@ -197,16 +206,21 @@ class Certifying(harness.Case):
         for name in ("telling", "broken", "failed", "in_flight"):
             self.assertEqual(sum(tally[name] for tally in series["kinds"].values()), series["faults"][name], name)
 
-    def check_clean(self, ended, certificate, faults):
+    def check_clean(self, ended, certificate, faults, unchecked=None):
         """Checks that nothing was found in the faults, such as {"kill": 2}, and that each of them could have
-        shown a loss."""
+        shown a loss. `unchecked`: why the server did not check its tables, if this is not self.UNCHECKED."""
+        unchecked = self.UNCHECKED if unchecked is None else unchecked
         self.assertEqual(certificate.json["verdict"], "clean")
         self.assertEqual(certificate.found, {})
         self.assertEqual(certificate.failures, [])
         self.assertEqual({kind: tally["done"] for kind, tally in certificate.series["kinds"].items()}, faults)
         self.assertEqual(certificate.series["faults"]["telling"], sum(faults.values()))
         self.assertIn("No acknowledged row was lost", ended.out)
+        self.assertEqual("not everything was checked" in ended.out, unchecked != "")
         for result in certificate.series["results"]:
+            self.assertEqual(result["found"]["damage"], None if unchecked else 0)
+            self.assertRegex(result["unchecked"] or "", unchecked or "^$")
+            self.assertIn(result["unchecked"] or "", ended.out)
             is_down = result["kind"] in ("kill", "power", "restart")
             self.assertEqual(result["recover_s"] is not None, is_down, result)
             self.assertGreaterEqual(result["rows_read"], result["rows_acknowledged"])
@@ -218,7 +232,7 @@ class Certifying(harness.Case):
         self.assertEqual(certificate.json["verdict"], "broken")
         self.assertGreater(certificate.found["lost"], 0)
         results = certificate.series["results"]
-        self.assertEqual([sum(result["found"].values()) > 0 or bool(result["failure"]) for result in results],
+        self.assertEqual([bool(findings(result) or result["failure"]) for result in results],
                          [False] * (len(results) - 1) + [True], "it ends with the first finding")
         self.assertRegex(ended.reason, r"^append: NOT certified: .*acknowledged rows? (was|were) lost")
         return certificate
@@ -248,7 +262,7 @@ class Certifying(harness.Case):
         proof = ["proof"] if certificate.json["proof"] else []
         self.assertEqual([case.get("name") for case in cases], [*proof, *names, "certificate"])
         self.assertEqual(suite.get("tests"), str(len(cases)))
-        broken = {name for name, result in zip(names, results) if sum(result["found"].values()) or result["failure"]}
+        broken = {name for name, result in zip(names, results) if findings(result) or result["failure"]}
         broken |= set() if certificate.json["is_certified"] else {"certificate"}
         broken |= {"proof"} if certificate.json["verdict"] == "unproven" else set()
         self.assertEqual({case.get("name") for case in cases if case.find("failure") is not None}, broken)
@@ -411,7 +425,7 @@ case $count in
         self.assertEqual(certificate.failures, [], (certificate.folder / "server.log").read_text())
         for (name, (_, found)), result in zip(harms.items(), certificate.series["results"], strict=True):
             with self.subTest(harm=name):
-                self.assertEqual({kind: count for kind, count in result["found"].items() if count}, found)
+                self.assertEqual(findings(result), found)
                 self.assertEqual(result["first_finding"] is None, not found)
         self.check_kept(ended)
 

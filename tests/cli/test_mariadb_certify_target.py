@@ -28,6 +28,13 @@ class TheirServer(certify.Harm, certify.Certifying):
         return [f"{user}{self.program} --no-defaults --datadir={self.server.home}/data --tmpdir={self.server.home}/tmp"
                 f" --bootstrap <{path} >>{self.server.home}/log 2>&1"]
 
+    def test_an_engine_without_a_check(self):
+        self.sql("set global max_heap_table_size = 1 << 30")
+        self.addCleanup(self.sql, "set global max_heap_table_size = default")
+        ended, certificate = self.certify(self.server.url, "--faults", "network:1", "--yes", "--recreate", "--engine",
+                                          "MEMORY", code=0)
+        self.check_clean(ended, certificate, {"network": 1}, "storage engine for the table doesn't support check")
+
 
 if __name__ == "__main__":
     harness.main()

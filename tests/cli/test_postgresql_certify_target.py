@@ -17,6 +17,7 @@ class TheirServer(certify.Harm, certify.Certifying):
     SERVER = harness.PrivateServer
     client = staticmethod(harness.psql)
     PID_COMMAND = "head -n 1 {home}/data/postmaster.pid"
+    UNCHECKED = "bt_index_check of the extension amcheck was not found"
 
     def tables(self):
         return self.sql("select string_agg(tablename, ' ' order by tablename) from pg_tables"
@@ -92,6 +93,16 @@ class TheirServer(certify.Harm, certify.Certifying):
         self.assertIn("no CREATE TABLE here", ended.reason)
         self.assertEqual(self.tables(), "")
 
+    def test_a_check_that_needs_a_privilege(self):
+        self.sql("create extension amcheck")
+        self.addCleanup(self.sql, "drop extension amcheck")
+        for statement, unchecked in (("select", "this user has no EXECUTE privilege on bt_index_check"),
+                                     ("grant execute on function bt_index_check(regclass, boolean) to public", "")):
+            with self.subTest(statement=statement):
+                self.sql(statement)
+                ended, certificate = self.certify(self.server.url, "--faults", "network:1", "--yes", "--recreate", code=0)
+                self.check_clean(ended, certificate, {"network": 1}, unchecked)
+
     def test_a_given_process(self):
         """--server-pid names the server until append has started it again."""
         ended, certificate = self.break_it("--server-pid", self.pid(), code=0, faults="kill:2")
@@ -141,6 +152,7 @@ class Alone(certify.Harm, certify.Power):
     client = staticmethod(harness.psql)
     PID_COMMAND = TheirServer.PID_COMMAND
     pid = classmethod(TheirServer.pid.__func__)
+    UNCHECKED = TheirServer.UNCHECKED
     test_each_harm = test_clean = test_a_server_that_does_not_start = test_a_table_of_the_user = test_without_yes = test_interrupted_while_the_server_is_stopped = None  # need no file system of their own
 
     @classmethod

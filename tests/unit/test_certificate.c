@@ -355,6 +355,8 @@ TEST_BETWEEN(test_csv, make_folder, remove_folder)
     results[2].after_ack_ns = results[2].down_ns = results[2].recover_ns = -1;
     results[2].is_read = false;
     results[2].rows_read = 0;
+    results[2].findings[FINDING_DUPLICATE] = 2; /* before the server ended */
+    snprintf(results[0].unchecked, sizeof results[0].unchecked, "no amcheck");
     snprintf(results[2].failure, sizeof results[2].failure, "=no answer");
     write_all();
     char *text = read_file("faults.csv");
@@ -363,15 +365,15 @@ TEST_BETWEEN(test_csv, make_folder, remove_folder)
         "run,fault,kind,moment,load_s,aimed_ms,stop_s,at_s,after_ack_ms,rows_acknowledged,"
         "rows_in_doubt,rows_rejected,down_s,recover_s,read_s,rows_read,is_read,is_telling,"
         "found_lost,found_duplicate,found_foreign,found_rejected,found_torn,found_half,"
-        "found_holes,found_damage,first_finding,failure\r\n"
+        "found_holes,found_damage,first_finding,failure,unchecked\r\n"
         "proof,1,power,at random,1.500,,,10.000000,2.100,100,5,0,1.200,1.100,0.030,105,1,1,"
-        "90,0,0,0,0,0,0,0,,\r\n"
+        "90,0,0,0,0,0,0,0,,,\r\n"
         "certified,1,stop,at random,1.500,,2.500,10.000000,2.100,100,5,0,,,0.030,105,1,1,"
-        "0,0,0,0,0,0,0,0,,\r\n"
+        "0,0,0,0,0,0,0,,,,no amcheck\r\n"
         "certified,2,power,after an acknowledgement,1.500,2.050,,20.000000,2.100,200,5,7,1.200,"
-        "1.100,0.030,205,1,1,3,0,0,0,0,0,1,0,\"session 3, \"\"t\"\"\",\r\n"
+        "1.100,0.030,205,1,1,3,0,0,0,0,0,1,0,\"session 3, \"\"t\"\"\",,\r\n"
         "certified,3,power,in a checkpoint,1.500,20.000,,30.000000,,300,5,0,,,0.030,0,0,0,"
-        "0,0,0,0,0,0,0,0,,'=no answer\r\n");
+        ",2,,,,,,,,'=no answer,\r\n");
     free(text);
 }
 
@@ -439,7 +441,7 @@ TEST_BETWEEN(test_json, make_folder, remove_folder)
                 "\"recover_s\":1.1,\"read_s\":0.03,\"rows_read\":505,\"is_read\":true,"
                 "\"is_telling\":true,\"found\":{\"lost\":0,\"duplicate\":0,\"foreign\":0,"
                 "\"rejected\":0,\"torn\":0,\"half\":0,\"holes\":0,\"damage\":0},"
-                "\"first_finding\":null,\"failure\":null}");
+                "\"first_finding\":null,\"failure\":null,\"unchecked\":null}");
     const json_t *proof = json_object_get(json, "proof");
     expect_json(json_object_get(proof, "planned"), "5");
     expect_json(json_object_get(proof, "found"),
@@ -458,6 +460,9 @@ TEST_BETWEEN(test_page, make_folder, remove_folder)
 {
     fill(1, 3);
     fill_proof();
+    for (size_t i = 0; i < certificate.series.count; i++) {
+        snprintf(results[i].unchecked, sizeof results[i].unchecked, "no amcheck");
+    }
     snprintf(certificate.server, sizeof certificate.server, "<b>&\"'\x1b");
     buffer_clear(&certificate.command);
     buffer_add_text(&certificate.command, "append --server-start '<a>\n\tb\x1b\xff");
@@ -487,6 +492,10 @@ TEST_BETWEEN(test_page, make_folder, remove_folder)
     assert_part(page, "Seed 18446744073709551615:");
     assert_part(page, "<div class=\"verdict invalid\"><b>✕&nbsp;NOT CERTIFIED</b></div>\n"
                       "<h1>NOT certified: 12 of 400 acknowledged rows were lost in 1 of 4 faults");
+    assert_part(page, " After 4 faults not everything was checked: no amcheck.</h1>");
+    assert_part(page, "<th scope=\"row\">Damaged objects</th>"
+                      "<td class=\"n\" data-name=\"number\">–</td>"
+                      "<td class=\"n\" data-name=\"proof run\">0</td>");
     assert_part(page, "<th scope=\"row\">Lost</th><td class=\"n\" data-name=\"number\">12</td>"
                       "<td class=\"n\" data-name=\"proof run\">90</td>");
     assert_part(page, "<td class=\"n\" data-name=\"share that loses a row\">–</td>");
