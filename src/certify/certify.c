@@ -250,9 +250,10 @@ static enum status read_back(struct course *course, struct adapter_conn *conn, s
     audit.known = course->known;
     audit.is_settled = kind == FAULT_KILL || kind == FAULT_POWER;
     status = audit_read(&reading, error);
+    course->reply->is_ours = status != STATUS_OK && error->kind == ERROR_MEMORY;
     if (status == STATUS_OK) {
-        course->reply->result.is_read = true;
         audit_judge(&audit);
+        course->reply->result.is_read = true;
         status = audit_check(&reading, error);
     }
     audit_end(&audit);
@@ -393,9 +394,12 @@ static void verify(struct course *course, struct fault_result *result)
     const enum status status = ask(course, read_back, INT64_MAX, &error);
     *result = course->reply->result;
     leave_out_known(course->known, result);
-    if (status != STATUS_OK && course->reply->is_ours) {
+    if (status != STATUS_OK && (course->reply->is_ours || interrupt_requested())) {
         course->error = error;
-    } else if (status != STATUS_OK && !interrupt_requested()) {
+        snprintf(result->unchecked, sizeof result->unchecked, "%s was not finished: %.150s",
+                 result->is_read ? "the server's own check" : "reading back",
+                 interrupt_requested() ? "interrupted" : error.text);
+    } else if (status != STATUS_OK) {
         snprintf(result->failure, sizeof result->failure, "%s", error.text);
     }
     result->read_ns = mono_now_ns() - start_ns;
@@ -409,7 +413,7 @@ static void show(const struct course *course, const struct fault_result *result)
     char found[200] = "";
     for (size_t i = 0; i < FINDING_COUNT; i++) {
         const size_t used = strlen(found);
-        if (result->findings[i] > 0 || i == FINDING_LOST) {
+        if (result->findings[i] > 0 || (i == FINDING_LOST && result->is_read)) {
             snprintf(found + used, sizeof found - used, ", %s %s", UNITS_COUNT(result->findings[i]),
                      finding_words[i].key);
         }
@@ -419,7 +423,8 @@ static void show(const struct course *course, const struct fault_result *result)
                  course->series->count, course->series->planned,
                  fault_words[result->fault.kind].name, fault_aim_words[result->fault.aim],
                  UNITS_COUNT(result->acknowledged), result->failure[0] == '\0' ? found : ": ",
-                 result->failure[0] == '\0' ? "" : result->failure,
+                 result->is_read || result->failure[0] != '\0' ? result->failure
+                                                               : ", not all rows read back",
                  result->recover_ns < 0 ? "" : ", up again");
 }
 
@@ -469,7 +474,7 @@ static void strike(struct course *course, struct fault_result *result)
         recover(course, result, at_ns);
     }
     verify(course, result);
-    if (go_on(course)) {
+    if (go_on(course) || certificate_is_broken(result)) {
         show(course, result);
     } else {
         course->series->count--;

@@ -1,7 +1,9 @@
 """append certify with a PostgreSQL server of the user's."""
 
+import contextlib
 import os
 import pathlib
+import signal
 import stat
 import subprocess
 import tempfile
@@ -92,6 +94,33 @@ class TheirServer(certify.Harm, certify.Certifying):
         ended, _ = self.break_it(code=4)
         self.assertIn("no CREATE TABLE here", ended.reason)
         self.assertEqual(self.tables(), "")
+
+    def test_interrupted_while_rows_are_read_back(self):
+        """What was found until then is reported. Reading the second table takes for ever."""
+        number, rows = next(self.batches(0))
+        harm = self.single("insert into append_certify select * from append_certify where session_number = 0"
+                           f" and transaction_number = {number}", "alter table append_certify_2 rename to second",
+                           "create view append_certify_2 as select * from second where pg_sleep(600) is null",
+                           "grant select on append_certify_2 to public")
+        process, out = self.begin(self.server.url, "--faults", "kill:2", "--yes", "--recreate", "--server-start",
+                                  self.start_command([harm]))
+        asleep = "select pid from pg_stat_activity where wait_event = 'PgSleep'"
+
+        def is_read():
+            self.assertIsNone(process.poll(), "it ended too early")
+            with contextlib.suppress(AssertionError):  # the server is down
+                return self.sql(asleep)
+
+        harness.wait_until(is_read, "the second table to be read")
+        process.send_signal(signal.SIGINT)
+        ended, certificate = self.finish(process, out, 1)
+        self.sql(f"select pg_terminate_backend(pid) from ({asleep}) as asleep", "drop view append_certify_2",
+                 "drop table second, append_certify")
+        self.assertEqual(certificate.found, {"duplicate": rows})
+        result, = certificate.series["results"]
+        self.assertEqual((result["is_read"], result["unchecked"]),
+                         (False, "reading back was not finished: interrupted"))
+        self.assertIn("reading back was not finished: interrupted", ended.reason)
 
     def test_a_check_that_needs_a_privilege(self):
         self.sql("create extension amcheck")
