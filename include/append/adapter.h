@@ -311,9 +311,11 @@ struct integrity_statements {
     /* statement that writes changed pages to the data files; $0 is the table */
     const char *checkpoint;
     const char *checkpoint_end; /* statement to send after `checkpoint` */
-    const char *unavailable;    /* query that returns the reason why `check` cannot be run, as one
-                                   cell; no row, NULL or "" if it can be run. NULL if `check` can
-                                   always be run */
+    const char *uptime;      /* query whose first row has, in its last cell, the number of seconds
+                                since the server was started */
+    const char *unavailable; /* query that returns the reason why `check` cannot be run, as one
+                                cell; no row, NULL or "" if it can be run. NULL if `check` can
+                                always be run */
 
     /* Query that reads the table and its indexes; $0 and $5 are replaced as in struct
      * storage_queries. A returned row whose last cell is a text other than "" and "ok" names

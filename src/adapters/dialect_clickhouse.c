@@ -408,6 +408,7 @@ const struct dialect dialect_clickhouse = {
     .name = "clickhouse",
     .waits = &waits,
     .settings = &settings,
+    .integrity = &(const struct integrity_statements){.uptime = "select uptime()"},
     .table_mark = &table_mark,
     .classify_error = classify_error,
     .write_text = write_text,

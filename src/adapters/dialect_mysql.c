@@ -855,6 +855,7 @@ const struct dialect dialect_mysql = {
     .settings = &settings,
     .integrity = &(const struct integrity_statements){.checkpoint = "flush tables $0 for export",
                                                       .checkpoint_end = "unlock tables",
+                                                      .uptime = "show global status like 'uptime'",
                                                       .check = "check table $0 extended"},
     .lasting_tables = "select table_name, engine, table_schema <=> database() from "
                       "information_schema.tables where engine in "

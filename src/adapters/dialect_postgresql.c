@@ -671,6 +671,7 @@ static const struct wait_queries waits = {
 /* The extension amcheck, if it is there, compares indexes with their tables. */
 static const struct integrity_statements integrity = {
     .checkpoint = "checkpoint",
+    .uptime = "select extract(epoch from clock_timestamp() - pg_postmaster_start_time())::bigint",
     .unavailable =
         "select case when check_oid is null then 'bt_index_check of the extension amcheck was not"
         " found' when not has_function_privilege(check_oid, 'execute') then 'this user has no"

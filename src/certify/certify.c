@@ -25,6 +25,8 @@
 #define AIM_NS (2 * MONO_NS_PER_S)
 #define AIM_STEP_NS (50 * MONO_NS_PER_MS / 1000)
 #define TICK_NS (10 * MONO_NS_PER_MS)
+/* Largest error of an uptime in whole seconds, which may be the difference of two rounded times. */
+#define UPTIME_ERROR_NS (1100 * MONO_NS_PER_MS)
 /* Time that the writers go on after a fault that leaves the server up. */
 #define AFTER_NS MONO_NS_PER_S
 
@@ -41,6 +43,7 @@ struct reply {
     struct error error;
     bool is_ours; /* the failure is a failure of this program or machine, not of the server */
     struct connection_info connection;
+    int64_t uptime_s; /* time since the server was started; 0: unknown */
     struct server_settings settings;
     char server[CERTIFICATE_TEXT_BYTES]; /* product and version of the server */
     char data_folder[PLAN_PATH_BYTES];   /* data folder that the server reported; "" if unknown */
@@ -143,11 +146,26 @@ static enum status ask(struct course *course, question *asked, int64_t until_ns,
     return reply->status;
 }
 
+static bool take_uptime(void *context, const struct cell *cells, size_t count)
+{
+    *(int64_t *)context = count > 0 ? ask_number(&cells[count - 1]) : 0;
+    return false;
+}
+
 static enum status look(struct course *course, struct adapter_conn *conn, struct error *error)
 {
+    const struct adapter *adapter = course->plan->adapter;
+    const struct connection_info *connection = &course->reply->connection;
+    const struct integrity_statements *words = connection->integrity;
     struct answer answer = {.take = NULL};
-    return ask_rows(course->plan->adapter, conn, ask_templates(&course->reply->connection)->nothing,
-                    NULL, &answer, error);
+    struct answer uptime = {.take = take_uptime, .context = &course->reply->uptime_s};
+    const enum status status =
+        ask_rows(adapter, conn, ask_templates(connection)->nothing, NULL, &answer, error);
+    course->reply->uptime_s = 0;
+    if (status == STATUS_OK && words != NULL && words->uptime != NULL) {
+        ask_rows(adapter, conn, words->uptime, NULL, &uptime, &(struct error){.kind = ERROR_NONE});
+    }
+    return status;
 }
 
 /* Waits until the server answers a query. Fails if the server has ended, or does not answer in
@@ -362,6 +380,13 @@ static void recover(struct course *course, struct fault_result *result, int64_t 
     const int64_t up_ns = mono_now_ns();
     result->recover_ns = up_ns - start_ns;
     result->down_ns = up_ns - at_ns;
+    if (course->reply->uptime_s * MONO_NS_PER_S > result->down_ns + UPTIME_ERROR_NS) {
+        error_set(&course->error, ERROR_USAGE, 0, NULL,
+                  "the %s did not end the server that answers, which was started %s ago: give the "
+                  "port of this server, not of a proxy",
+                  fault_nouns[result->fault.kind].one,
+                  UNITS_SECONDS((uint64_t)course->reply->uptime_s));
+    }
 }
 
 /* Subtracts the findings that earlier faults caused, so that only new findings count. */

@@ -5,6 +5,7 @@ append's own (default 4; half of them are power losses).
 """
 
 import collections
+import contextlib
 import csv
 import hashlib
 import itertools
@@ -14,7 +15,10 @@ import pathlib
 import re
 import shlex
 import signal
+import socket
 import subprocess
+import sys
+import urllib.parse
 import xml.etree.ElementTree
 
 import harness
@@ -326,6 +330,23 @@ def sizes(seed, session, number):
     return (1, 0) if kind == 0 else (2 + first % 99, 0)
 
 
+PROXY = """
+import contextlib, socket, sys, threading
+def copy(source, to):
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            to.sendall(data)
+    for end in source, to:
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+listening = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    client, server = listening.accept()[0], socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+    for ends in (client, server), (server, client):
+        threading.Thread(target=copy, args=ends, daemon=True).start()
+"""
+
+
 class Harm:
     """A server of the user's, whose start command damages the tables before it starts the server.
 
@@ -464,6 +485,30 @@ case $count in
                 ended = self.end(self.begin(self.server.url, "--faults", "stop:1", "--yes", *options)[0], 2)
                 self.assertIn(f"append did not make table '{names[refused]}'", ended.reason)
                 self.assertEqual([self.sql(f"select mine from {name}") for name in names], ["42", "42"])
+
+    def test_a_proxy(self):
+        """The kill ends the proxy, and not the server that answers. That shows at the second kill at the latest,
+        because a server that has just started may have been started by append."""
+        script, pid = self.folder / "proxy.py", self.folder / "proxy.pid"
+        script.write_text(PROXY)
+        parts = urllib.parse.urlsplit(self.server.url)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        start = f"echo $$ >{pid}; exec {sys.executable} {script} {port} {parts.port}"
+        process = subprocess.Popen(["sh", "-c", start])
+        self.addCleanup(process.wait)
+        self.addCleanup(lambda: os.kill(int(pid.read_text()), signal.SIGKILL))
+
+        def listens():
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                return True
+
+        harness.wait_until(listens, "the proxy to listen")
+        url = parts._replace(netloc=f"{parts.username}@127.0.0.1:{port}").geturl()
+        ended, certificate = self.certify(url, "--faults", "kill:2", "--yes", "--recreate", "--server-start", start,
+                                          code=2)
+        self.assertRegex(ended.reason, "the kill did not end the server that answers, which was started .* ago: give")
+        self.assertEqual(certificate.json["verdict"], "unfinished")
 
     def test_without_yes(self):
         before = self.pid(), self.tables()

@@ -182,7 +182,7 @@ class Alone(certify.Harm, certify.Power):
     PID_COMMAND = TheirServer.PID_COMMAND
     pid = classmethod(TheirServer.pid.__func__)
     UNCHECKED = TheirServer.UNCHECKED
-    test_each_harm = test_clean = test_a_server_that_does_not_start = test_a_table_of_the_user = test_without_yes = test_interrupted_while_the_server_is_stopped = None  # need no file system of their own
+    test_each_harm = test_clean = test_a_server_that_does_not_start = test_a_table_of_the_user = test_a_proxy = test_without_yes = test_interrupted_while_the_server_is_stopped = None  # need no file system of their own
 
     @classmethod
     def setUpClass(cls):
