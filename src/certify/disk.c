@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -23,6 +24,8 @@
  * which are equal; programs cannot include these files. */
 #define SHUTDOWN_IOCTL _IOR('X', 125, uint32_t)
 #define SHUTDOWN_NO_LOG_FLUSH 2
+/* The kernel's OPEN_TREE_CLONE (linux/mount.h), which older versions of sys/mount.h do not have. */
+#define TREE_CLONE 1
 
 #define MAKE_NS (60 * MONO_NS_PER_S)
 #define UNMOUNT_NS (10 * MONO_NS_PER_S)
@@ -243,6 +246,36 @@ static bool await_last_mount(const struct disk *disk)
     return true;
 }
 
+/* Opens the folder below a mount, on the file system of its parent folder. Returns -1 if the kernel
+ * does not allow it. */
+static int open_below(const struct disk_mount *mount)
+{
+    const char *name = strrchr(mount->folder, '/');
+    char parent[DISK_PATH_BYTES];
+    snprintf(parent, sizeof parent, "%.*s/", (int)(name - mount->folder), mount->folder);
+    const int tree = (int)syscall(SYS_open_tree, AT_FDCWD, parent, TREE_CLONE | O_CLOEXEC);
+    const int folder =
+        tree < 0 ? -1 : openat(tree, name + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (tree >= 0) {
+        close(tree);
+    }
+    return folder;
+}
+
+/* Makes the folder below the mount immutable, or mutable again, so that a service manager cannot
+ * make a new database there while the file system is not mounted. Returns false if the folder stays
+ * as it is. */
+static bool set_immutable(int folder, bool is_immutable)
+{
+    int flags = 0;
+    if (folder < 0 || ioctl(folder, FS_IOC_GETFLAGS, &flags) != 0 ||
+        ((flags & FS_IMMUTABLE_FL) != 0) == is_immutable) {
+        return false;
+    }
+    flags ^= FS_IMMUTABLE_FL;
+    return ioctl(folder, FS_IOC_SETFLAGS, &flags) == 0;
+}
+
 /* Unmounts the user's file system, makes the kernel drop its cached pages of the device, and mounts
  * the file system again. */
 static enum status remount_theirs(struct disk *disk, struct error *error)
@@ -250,6 +283,8 @@ static enum status remount_theirs(struct disk *disk, struct error *error)
     /* the open descriptor keeps a loop device attached, which would otherwise disappear with its
      * last mount */
     const int device = open(disk->mount.source, O_RDONLY | O_CLOEXEC);
+    const int below = open_below(&disk->mount);
+    const bool is_set = set_immutable(below, true);
     enum status status = unmount_disk(disk, error);
     if (status != STATUS_OK) {
         char why[100];
@@ -265,6 +300,12 @@ static enum status remount_theirs(struct disk *disk, struct error *error)
             ioctl(device, BLKFLSBUF);
         }
         status = mount_theirs(disk, error);
+    }
+    if (is_set) {
+        set_immutable(below, false);
+    }
+    if (below >= 0) {
+        close(below);
     }
     if (device >= 0) {
         close(device);

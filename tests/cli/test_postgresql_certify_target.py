@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import shutil
 import signal
 import stat
 import subprocess
@@ -217,6 +218,17 @@ class Alone(certify.Harm, certify.Power):
         self.mount_namespace("slave")
         ended, certificate = self.break_it("--data-directory", self.data, code=0, faults="power:2")
         self.check_clean(ended, certificate, {"power": 2})
+
+    def test_the_folder_below_the_file_system(self):
+        """A service manager may start the server while its file system is not mounted. No file can be made then."""
+        attempt, mount = self.folder / "attempt", self.folder / "mount"
+        mount.write_text(f"#!/bin/sh\nmkdir {self.data}/new 2>{attempt}\nexec {shutil.which('mount')} \"$@\"\n")
+        mount.chmod(0o755)
+        self.break_it("--data-directory", self.data, code=0, faults="power:1",
+                      env={"PATH": f"{self.folder}:{os.environ['PATH']}"})
+        self.assertIn("Operation not permitted", attempt.read_text())
+        bind = 'mount --bind "$0" "$1"; mkdir "$1/data/new"; rmdir "$1/data/new"'
+        subprocess.run(["unshare", "--mount", "sh", "-ec", bind, self.server.home, self.temp], check=True)
 
     def test_a_cut_that_is_not_permitted(self):
         """The server and its file system go on: append neither unmounts the file system nor runs --server-start."""
