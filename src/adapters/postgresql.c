@@ -18,6 +18,7 @@
 
 #include "adapters/dialect.h"
 #include "append/client_socket.h"
+#include "append/url.h"
 #include "base/ask.h"
 #include "base/mono.h"
 #include "base/text.h"
@@ -469,50 +470,92 @@ static enum status end_transaction(struct adapter_conn *conn, enum status status
     return undone == STATUS_LOST ? STATUS_LOST : status;
 }
 
-/* Writes libpq's parameter `options` for the server: the options of the URL or else of PGOPTIONS,
- * which would apply without this parameter, and then the search path. */
-static void write_options(struct buffer *options, const struct target *target)
+/* Changes one of libpq's options. An empty value or NULL leaves the option as it is. */
+static enum status set_option(PQconninfoOption *options, const char *keyword, const char *value,
+                              struct error *error)
 {
-    const char *given = getenv("PGOPTIONS");
-    PQconninfoOption *parsed = target->url != NULL ? PQconninfoParse(target->url, NULL) : NULL;
-    for (PQconninfoOption *option = parsed; option != NULL && option->keyword != NULL; option++) {
-        if (strcmp(option->keyword, "options") == 0 && option->val != NULL) {
-            given = option->val;
-        }
+    PQconninfoOption *option = options;
+    while (option->keyword != NULL && strcmp(option->keyword, keyword) != 0) {
+        option++;
     }
-    buffer_add_text(options, given != NULL ? given : "");
-    PQconninfoFree(parsed);
-    buffer_add_text(options, options->length > 0 ? " -c search_path=\"" : "-c search_path=\"");
-    for (const char *at = target->schema; *at != '\0'; at++) {
-        /* the server splits the options at blanks: blanks and backslashes are escaped */
-        buffer_add_text(options, strchr(" \\\t\n\v\f\r", *at) != NULL ? "\\" : "");
-        buffer_add_text(options, *at == '"' ? "\"" : "");
-        buffer_add(options, at, 1);
+    if (option->keyword == NULL) {
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "libpq has no parameter '%.60s', which the URL names", keyword);
+        return STATUS_FATAL;
     }
-    buffer_add_text(options, "\"");
+    if (value == NULL || value[0] == '\0') {
+        return STATUS_OK;
+    }
+    PQfreemem(option->val);
+    option->val = strdup(value);
+    return option->val != NULL ? STATUS_OK : dialect_memory_error(error);
 }
 
-/* Begins to connect. Parameters before the URL are defaults that the URL may change; parameters
- * after the URL override it. libpq uses the last of repeated keywords and skips keywords without a
- * value. Returns NULL if memory runs out. */
-static PGconn *start_connect(const struct target *target)
+/* Sets the options that the URL's parameters name. libpq never parses the URL, because it would end
+ * a password at the first '@', and its messages could show a part of the password. */
+static enum status set_query(PQconninfoOption *options, const char *query, struct error *error)
+{
+    struct url_parameter parameter;
+    bool is_good = true;
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && url_query_next(&query, &parameter, &is_good)) {
+        /* libpq also accepts ssl=true in a URL, for JDBC's sake */
+        const bool is_ssl =
+            strcmp(parameter.key, "ssl") == 0 && strcmp(parameter.value, "true") == 0;
+        if (!is_good) {
+            error_set(error, ERROR_USAGE, 0, NULL,
+                      "a parameter of the URL is too long or badly encoded");
+            return STATUS_FATAL;
+        }
+        status = set_option(options, is_ssl ? "sslmode" : parameter.key,
+                            is_ssl ? "require" : parameter.value, error);
+    }
+    return status;
+}
+
+/* Adds the search path to libpq's option `options` for the server, which is given by the URL or
+ * else by PGOPTIONS. */
+static enum status set_schema(PQconninfoOption *options, const char *schema, struct error *error)
+{
+    const char *given = getenv("PGOPTIONS");
+    struct buffer text = {0};
+    for (const PQconninfoOption *option = options; option->keyword != NULL; option++) {
+        given =
+            strcmp(option->keyword, "options") == 0 && option->val != NULL ? option->val : given;
+    }
+    buffer_add_text(&text, given != NULL ? given : "");
+    buffer_add_text(&text, text.length > 0 ? " -c search_path=\"" : "-c search_path=\"");
+    for (const char *at = schema; *at != '\0'; at++) {
+        /* the server splits the options at blanks: blanks and backslashes are escaped */
+        buffer_add_text(&text, strchr(" \\\t\n\v\f\r", *at) != NULL ? "\\" : "");
+        buffer_add_text(&text, *at == '"' ? "\"" : "");
+        buffer_add(&text, at, 1);
+    }
+    buffer_add_text(&text, "\"");
+    const enum status status = buffer_failed(&text)
+                                   ? dialect_memory_error(error)
+                                   : set_option(options, "options", buffer_text(&text), error);
+    buffer_fini(&text);
+    return status;
+}
+
+/* Sets libpq's options for a target. The URL's parameters change append's own defaults, and the
+ * other members of the target change the URL's parameters. */
+static enum status set_options(PQconninfoOption *options, const struct target *target,
+                               struct error *error)
 {
     char user_timeout[16], idle[8], interval[8], probes[8];
     char port[8];
-    struct buffer options = {0};
     snprintf(user_timeout, sizeof user_timeout, "%u",
              client_socket_answer_ms(target->answer_timeout_ms));
     snprintf(idle, sizeof idle, "%d", CLIENT_SOCKET_IDLE_S);
     snprintf(interval, sizeof interval, "%d", CLIENT_SOCKET_INTERVAL_S);
     snprintf(probes, sizeof probes, "%d", CLIENT_SOCKET_PROBES);
     snprintf(port, sizeof port, "%u", (unsigned)target->port);
-    if (target->schema != NULL) {
-        write_options(&options, target);
-    }
     const struct {
-        const char *keyword;
+        const char *keyword; /* NULL: the URL's parameters come here */
         const char *value;
-    } parameters[] = {
+    } settings[] = {
         {"fallback_application_name", "append"},
         {"keepalives", "1"},
         {"keepalives_idle", idle}, /* not client_socket_watch_peer, which would override the URL */
@@ -521,25 +564,53 @@ static PGconn *start_connect(const struct target *target)
         {"tcp_user_timeout", user_timeout},
         /* Trying Kerberos costs a round trip and a library's memory in each session. */
         {"gssencmode", getenv("PGGSSENCMODE") == NULL ? "disable" : NULL},
-        {"dbname", target->url},
+        {NULL, target->query},
         {"host", target->host},
         {"port", target->port != 0 ? port : NULL},
         {"user", target->user},
         {"password", target->password},
         {"dbname", target->database},
         {"client_encoding", "UTF8"},
-        {"options", target->schema != NULL ? buffer_text(&options) : NULL},
     };
-    const char *keywords[COUNT_OF(parameters) + 1] = {NULL};
-    const char *values[COUNT_OF(parameters) + 1] = {NULL};
-    for (size_t i = 0; i < COUNT_OF(parameters); i++) {
-        keywords[i] = parameters[i].keyword;
-        values[i] = parameters[i].value;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < COUNT_OF(settings) && status == STATUS_OK; i++) {
+        status = settings[i].keyword == NULL
+                     ? set_query(options, settings[i].value, error)
+                     : set_option(options, settings[i].keyword, settings[i].value, error);
     }
-    PGconn *const connection =
-        buffer_failed(&options) ? NULL : PQconnectStartParams(keywords, values, 1);
-    buffer_fini(&options);
-    return connection;
+    return status == STATUS_OK && target->schema != NULL
+               ? set_schema(options, target->schema, error)
+               : status;
+}
+
+/* Begins to connect. *connection is NULL unless the result is OK. */
+static enum status start_connect(const struct target *target, PGconn **connection,
+                                 struct error *error)
+{
+    PQconninfoOption *const options = PQconninfoParse("", NULL); /* every option, without a value */
+    size_t count = 0;
+    while (options != NULL && options[count].keyword != NULL) {
+        count++;
+    }
+    const char **const keywords = calloc(2 * (count + 1), sizeof *keywords);
+    if (options == NULL || keywords == NULL) {
+        free(keywords);
+        PQconninfoFree(options);
+        return dialect_memory_error(error);
+    }
+    enum status status = set_options(options, target, error);
+    if (status == STATUS_OK) {
+        const char **const values = keywords + count + 1;
+        for (size_t i = 0; i < count; i++) {
+            keywords[i] = options[i].keyword;
+            values[i] = options[i].val;
+        }
+        *connection = PQconnectStartParams(keywords, values, 0);
+        status = *connection != NULL ? STATUS_OK : dialect_memory_error(error);
+    }
+    free(keywords);
+    PQconninfoFree(options);
+    return status;
 }
 
 static enum status connect_in_time(PGconn *connection, const struct target *target,
@@ -621,7 +692,6 @@ static enum status open_connection(const struct adapter *adapter, const struct t
                                    struct adapter_conn **conn, struct error *error)
 {
     (void)adapter;
-    enum status status;
     *conn = NULL;
     struct adapter_conn *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -633,10 +703,8 @@ static enum status open_connection(const struct adapter *adapter, const struct t
     made->is_pooled = target->facts != NULL && target->facts->is_pooled;
     made->uses_insert = target->method != NULL && strcmp(target->method, "insert") == 0;
 
-    made->connection = start_connect(target);
-    if (made->connection == NULL) {
-        status = dialect_memory_error(error);
-    } else if (PQstatus(made->connection) == CONNECTION_BAD) {
+    enum status status = start_connect(target, &made->connection, error);
+    if (status == STATUS_OK && PQstatus(made->connection) == CONNECTION_BAD) {
         /* Before libpq has looked up a host, only the parameters and its memory can be wrong. */
         const char *message = PQerrorMessage(made->connection);
         if (strstr(message, "could not translate host name") != NULL ||
@@ -648,7 +716,7 @@ static enum status open_connection(const struct adapter *adapter, const struct t
             error_set(error, ERROR_USAGE, 0, NULL, "%.*s", (int)strcspn(message, "\n"), message);
             status = STATUS_FATAL;
         }
-    } else {
+    } else if (status == STATUS_OK) {
         /* Only verbose messages contain the SQLSTATE of a failed connect. */
         PQsetErrorVerbosity(made->connection, PQERRORS_VERBOSE);
         PQsetNoticeReceiver(made->connection, keep_last_sqlstate, made);

@@ -119,6 +119,18 @@ class Options(harness.Postgresql):
         _, run = self.run_append("2", "100", self.url, "--schema", "aside")
         self.assertEqual(self.count("aside.syslog_table"), 100)
 
+    def test_parameters_of_the_url(self):
+        server, name = self.url.rsplit("/", 1)
+        host, port = server.split("@")[1].split(":")
+        self.sql("create table seen (a int, name text default current_setting('application_name'),"
+                 " memory text default current_setting('work_mem'))")
+        for url in (self.url + "?", f"postgresql:///{name}?host={host}&port={port}&user=append&"):
+            self.run_append("1", "10", url + "application_name=a%26=b&options=-c%20work_mem%3D65kB"
+                            "&sslmode=disable&connect_timeout=20", "--schema", "public",
+                            "--table", "seen", "--skip-columns", "name,memory")
+        self.assertEqual(self.sql("select name, memory, count(*) from seen group by 1, 2"),
+                         "a&=b|65kB|20")
+
     def test_a_password(self):
         url = self.in_database(self.PASSWORD_URL)
         self.sql("grant all on schema public to append_pw", "grant all on database "
@@ -248,6 +260,16 @@ class Refused(harness.Postgresql):
         self.refused("2", "10", url, env={"APPEND_PASSWORD": "wrong"}, code=4,
                      pattern=r"password|28P01")
         self.refused("2", "10", url, code=4, pattern=r"password")
+        for at, tail, code, pattern in (
+                (":p@s:S3cr@", "", 4, "password"), (":S3cr@[x@", "", 4, "password"),
+                (":@", "?password=S3cr@x", 4, "password"),
+                (":@", "?password=S3cr%25", 4, "password"),
+                (":@", "?password=S3cr%off", 2, "badly encoded"),
+                (":S3cr@", "?sslmode=@&options=%", 2, "badly encoded")):
+            with self.subTest(at=at, tail=tail):
+                ended = self.refused("2", "10", url.replace("@", at) + tail, code=code,
+                                     pattern=pattern)
+                self.assertNotIn("S3cr", ended.err)
 
     def test_no_such_database(self):
         self.refused("2", "10", self.URL[: self.URL.rindex("/")] + "/nowhere",

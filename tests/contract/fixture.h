@@ -27,8 +27,8 @@ enum sample {
 /* A target that cannot be opened, and the error that open must return. */
 struct bad_target {
     const char *label;
-    /* If URL, host, port, user, password or database is not set, it is taken from the fixture's
-     * target. */
+    /* If URL, host, port, user, password, database or query is not set, it is taken from the
+     * fixture's target. */
     struct target target;
     enum status status;
     enum error_kind kind;

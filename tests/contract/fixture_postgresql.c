@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/url.h"
+
 /* The schema of the test: each test uses its own, so that others may use the server. */
 static char schema[40];
 static char application[40];
@@ -121,13 +123,14 @@ static const char ignoring_sql[] =
     " end $$;"
     "create trigger leave_out before insert on ignoring for each row execute function leave_out()";
 
-/* The last two targets have the URL of a user with a password. */
+/* The last two targets are of a user with a password. */
 static struct bad_target bad_targets[] = {
     {BAD_HOST},
     {"port", {.host = "127.0.0.1", .port = 1}, STATUS_LOST, ERROR_UNREACHABLE, NULL},
     {"database", {.database = "no_such_database"}, STATUS_FATAL, ERROR_NOT_FOUND, "3D000"},
     {"role", {.user = "no_such_role"}, STATUS_FATAL, ERROR_AUTH, "28000"},
-    {"url", {.url = "postgresql://localhost/x?no_such_option=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"parameter", {.query = "no_such_option=1"}, STATUS_FATAL, ERROR_USAGE, NULL},
+    {"encoding", {.query = "password=50%off"}, STATUS_FATAL, ERROR_USAGE, NULL},
     {"no password", {0}, STATUS_FATAL, ERROR_AUTH, NULL},
     {"password", {.password = "wrong"}, STATUS_FATAL, ERROR_AUTH, "28P01"},
 };
@@ -152,10 +155,16 @@ static const struct fixture *open_fixture(void)
     };
     const char *url = getenv("APPEND_TEST_POSTGRESQL");
     const char *password_url = getenv("APPEND_TEST_POSTGRESQL_PASSWORD_URL");
+    static struct url place, password; /* never freed: the targets have their texts */
+    struct error error = {.kind = ERROR_NONE};
     char sql[160];
 
     if (url == NULL || url[0] == '\0') {
         fprintf(stderr, "contract: APPEND_TEST_POSTGRESQL is not set (a connection URL)\n");
+        return NULL;
+    }
+    if (url_parse(&place, url, false, &error) != STATUS_OK) {
+        fprintf(stderr, "contract: APPEND_TEST_POSTGRESQL: %s\n", error.text);
         return NULL;
     }
     observer = PQconnectdb(url);
@@ -173,11 +182,25 @@ static const struct fixture *open_fixture(void)
     if (!run(sql, NULL)) {
         return NULL;
     }
-    fixture.target = (struct target){
-        .scheme = "postgresql", .url = url, .schema = schema, .connect_timeout_s = 5};
-    const size_t count = fixture.bad_target_count;
-    bad_targets[count - 1].target.url = bad_targets[count - 2].target.url = password_url;
-    fixture.bad_target_count = password_url != NULL ? count : count - 2;
+    fixture.target = (struct target){.scheme = "postgresql",
+                                     .url = url,
+                                     .host = place.host,
+                                     .port = place.port,
+                                     .user = place.user,
+                                     .password = place.password,
+                                     .database = place.database,
+                                     .query = place.query,
+                                     .schema = schema,
+                                     .connect_timeout_s = 5};
+    if (password_url != NULL && url_parse(&password, password_url, false, &error) == STATUS_OK) {
+        for (size_t i = fixture.bad_target_count - 2; i < fixture.bad_target_count; i++) {
+            bad_targets[i].target.host = password.host;
+            bad_targets[i].target.port = password.port;
+            bad_targets[i].target.user = password.user;
+        }
+    } else {
+        fixture.bad_target_count -= 2;
+    }
     return &fixture;
 }
 

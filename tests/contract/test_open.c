@@ -67,6 +67,7 @@ static void test_bad_targets(void **state)
         target.user = target.user != NULL ? target.user : good->user;
         target.password = target.password != NULL ? target.password : good->password;
         target.database = target.database != NULL ? target.database : good->database;
+        target.query = target.query != NULL ? target.query : good->query;
         target.connect_timeout_s = good->connect_timeout_s;
         target.library = good->library;
         const enum status status =

@@ -40,8 +40,8 @@ static void *hang_up(void *argument)
     return NULL;
 }
 
-/* Returns a listening socket, and writes its address as a URL. */
-static int listen_anywhere(const char *sslmode, char *url, size_t url_bytes)
+/* Returns a listening socket, and makes its address the target. */
+static int listen_anywhere(const char *query, struct target *target)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
@@ -49,16 +49,19 @@ static int listen_anywhere(const char *sslmode, char *url, size_t url_bytes)
     assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
     assert_int_equal(listen(listener, 4), 0);
     assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
-    snprintf(url, url_bytes, "postgresql://somebody@127.0.0.1:%u/x?sslmode=%s",
-             (unsigned)ntohs(address.sin_port), sslmode);
+    *target = (struct target){.host = "127.0.0.1",
+                              .port = ntohs(address.sin_port),
+                              .user = "somebody",
+                              .database = "x",
+                              .query = query,
+                              .connect_timeout_s = 20};
     return listener;
 }
 
-static enum status open_stand_in(const char *answer, const char *sslmode, struct error *error)
+static enum status open_stand_in(const char *answer, const char *query, struct error *error)
 {
-    char url[128];
-    struct stand_in stand_in = {listen_anywhere(sslmode, url, sizeof url), answer, 1};
-    const struct target target = {.url = url, .connect_timeout_s = 20};
+    struct target target;
+    struct stand_in stand_in = {listen_anywhere(query, &target), answer, 1};
     struct adapter_conn *conn = NULL;
     pthread_t thread;
     error_clear(error);
@@ -74,7 +77,7 @@ static enum status open_stand_in(const char *answer, const char *sslmode, struct
 TEST(test_tls_that_breaks_off)
 {
     struct error error;
-    const enum status status = open_stand_in("S", "require", &error);
+    const enum status status = open_stand_in("S", "sslmode=require", &error);
     print_message("%s\n", error.text);
     assert_int_equal(status, STATUS_LOST);
     assert_int_equal(error.kind, ERROR_CONNECTION);
@@ -83,7 +86,7 @@ TEST(test_tls_that_breaks_off)
 TEST(test_server_without_tls)
 {
     struct error error;
-    const enum status status = open_stand_in("N", "require", &error);
+    const enum status status = open_stand_in("N", "ssl=true", &error);
     print_message("%s\n", error.text);
     assert_int_equal(status, STATUS_FATAL);
     assert_int_equal(error.kind, ERROR_AUTH);
@@ -92,7 +95,7 @@ TEST(test_server_without_tls)
 TEST(test_hang_up_without_tls)
 {
     struct error error;
-    const enum status status = open_stand_in("", "disable", &error);
+    const enum status status = open_stand_in("", "sslmode=disable", &error);
     print_message("%s\n", error.text);
     assert_int_equal(status, STATUS_LOST);
     assert_int_equal(error.kind, ERROR_CONNECTION);
@@ -196,11 +199,10 @@ TEST(test_values_of_a_copy)
         assert_int_equal(table_add_column(&table, &columns[i], NULL), STATUS_OK);
     }
     struct copy_server server = {.length = 0};
-    char url[128];
-    server.listener = listen_anywhere("disable", url, sizeof url);
+    struct target target;
+    server.listener = listen_anywhere("sslmode=disable", &target);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, take_copy, &server), 0);
-    const struct target target = {.url = url, .connect_timeout_s = 20};
     const struct batch batch = {.table = &table, .row_count = 1, .columns = data};
     struct adapter_conn *conn = NULL;
     uint64_t kept = 0, accepted = 0;
