@@ -23,6 +23,14 @@
 static const char *const methods[] = {"rowbinary", "tsv", "json", NULL};
 static const char *const formats[] = {"RowBinary", "TabSeparated", "JSONEachRow"};
 
+/* The server takes an INSERT with less than both as one block: the defaults of
+ * max_insert_block_size in version 25 (more in older versions), and of
+ * min_chunk_bytes_for_parallel_parsing. */
+enum {
+    BLOCK_ROWS = 1048449,
+    BLOCK_BYTES = 10 << 20,
+};
+
 struct adapter_conn {
     struct http *http;
     struct buffer path; /* HTTP path of queries, with database and settings */
@@ -31,6 +39,7 @@ struct adapter_conn {
     enum clickhouse_method method;
     uint64_t number; /* the session's number; all numbers of a process have the same upper bits */
     char agent[160];
+    bool has_own_blocks; /* the URL has a setting for the size of blocks */
 
     const struct table *table; /* the table that insert_path and the open append write to */
     struct buffer insert_path;
@@ -69,6 +78,8 @@ static bool set(struct adapter_conn *conn, const char *key, const char *value, s
             return false;
         }
     }
+    conn->has_own_blocks |=
+        strstr(key, "insert_block_size") != NULL || strstr(key, "parallel_parsing") != NULL;
     buffer_add_text(&conn->path, "&");
     http_add_encoded(&conn->path, key);
     buffer_add_text(&conn->path, "=");
@@ -103,6 +114,51 @@ static enum status check_insert(struct adapter_conn *conn, uint64_t length, stru
                : http_malformed_answer(conn->http, "an INSERT", error);
 }
 
+/* Returns the status of an INSERT of `rows` rows in `bytes` bytes, or of an INSERT ... SELECT with
+ * 0 rows, after an error answer that was recorded as `status`: LOST if the server may have stored a
+ * part of the rows. It stores each block, each partition of a block and each table that a view
+ * writes to by itself, and an error does not undo what was stored before it:
+ * https://clickhouse.com/docs/guides/developer/transactional. */
+static enum status judge_insert(const struct adapter_conn *conn, enum status status, uint64_t rows,
+                                size_t bytes, const struct error *error)
+{
+    /* user, privilege, setting, syntax, table, named columns, number of queries: the server finds
+     * these errors before it reads rows (executeQuery, InterpreterInsertQuery) */
+    static const int before_rows[] = {16,  60,  62,  81,  115, 164, 192,
+                                      193, 194, 195, 202, 291, 497, 516};
+    /* found in a whole block before a part of it is written: names and types in VALUES (47, 53),
+     * too many parts or partitions (252: MergeTreeSink::onStart, splitBlockIntoParts), too few
+     * replicas (285: ReplicatedMergeTreeSink), a constraint (469: CheckConstraintsTransform) */
+    static const int before_write[] = {47, 53, 252, 285, 469};
+    /* errors of another table, after the rows were written to this one, or of one shard of many */
+    static const char *const elsewhere[] = {"while pushing to view",
+                                            "Insertion status:", "Received from "};
+    const char *const answer = http_body(conn->http, NULL);
+    const int code = error->native_code;
+    const bool is_block =
+        !conn->has_own_blocks && rows > 0 && rows < BLOCK_ROWS && bytes < BLOCK_BYTES;
+    /* the parsers of all formats add the number of the row to their errors */
+    bool is_whole = is_block && strstr(answer, "(at row ") != NULL;
+    if (status == STATUS_OK || status == STATUS_LOST || http_status(conn->http) == 0 ||
+        error->kind == ERROR_MEMORY) {
+        return status;
+    }
+    if ((unsigned)code == http_status(conn->http)) { /* the answer has no code of ClickHouse */
+        return error->kind == ERROR_SERVER ? STATUS_LOST : status;
+    }
+    for (size_t i = 0; i < COUNT_OF(before_write); i++) {
+        is_whole |= is_block && code == before_write[i];
+    }
+    for (size_t i = 0; i < COUNT_OF(before_rows); i++) {
+        is_whole |= code == before_rows[i];
+    }
+    for (size_t i = 0; i < COUNT_OF(elsewhere); i++) {
+        is_whole &= strstr(answer, elsewhere[i]) == NULL;
+    }
+    /* the server began to answer before the error: it had already read rows */
+    return is_whole && http_status(conn->http) >= 400 ? status : STATUS_LOST;
+}
+
 /* Returns the text that a request for the statement `name` adds to its header User-Agent. Names of
  * statements have no characters that a header cannot contain. */
 static const char *agent_for(struct adapter_conn *conn, const char *name)
@@ -125,17 +181,21 @@ static enum status run_one(struct adapter_conn *conn, const char *name, const st
                                          .agent = agent_for(conn, name),
                                          .take = clickhouse_take_line,
                                          .context = &reading};
+    const bool is_insert = strncasecmp(buffer_text(sql), "insert", 6) == 0;
     enum status status = http_send(conn->http, &request, error);
     free(reading.cells);
     if (status == STATUS_OK && reading.has_failed) {
         return dialect_memory_error(error);
     }
     if (status == STATUS_OK && reading.exception[0] != '\0') {
-        return http_record_error(conn->http, reading.exception, strlen(reading.exception), error);
-    }
-    if (status == STATUS_OK && strncasecmp(buffer_text(sql), "insert", 6) == 0) {
+        status = http_record_error(conn->http, reading.exception, strlen(reading.exception), error);
+    } else if (status == STATUS_OK && is_insert) {
         status = check_insert(conn, answer->rows - rows, error);
         answer->rows = rows;
+    }
+    if (is_insert && status != STATUS_OK) {
+        status = judge_insert(conn, status, clickhouse_count_values(buffer_text(sql)), sql->length,
+                              error);
     }
     *written += status == STATUS_OK ? count_written(conn, buffer_text(sql)) : 0;
     return status;
@@ -353,8 +413,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
     return unfit == NULL ? STATUS_FATAL : STATUS_REJECTED;
 }
 
-/* Sends the rows as one INSERT. If the body has at most max_insert_block_size (1,048,576) rows, the
- * server stores either all of them or none. */
+/* Sends the rows as one INSERT. */
 static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
 {
     const struct http_request request = {.method = "POST",
@@ -367,6 +426,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     enum status status = STATUS_OK;
     *accepted = 0;
     if (conn->rows > 0) {
+        const size_t bytes = conn->body.length;
         size_t length = 0;
         status = http_send(conn->http, &request, error);
         const char *const body = status == STATUS_OK ? http_body(conn->http, &length) : "";
@@ -375,9 +435,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         } else if (status == STATUS_OK) {
             status = check_insert(conn, length, error);
         }
-    }
-    if (status == STATUS_REJECTED && error->kind == ERROR_TIMEOUT) {
-        status = STATUS_LOST; /* with async_insert the server may store the rows later */
+        status = judge_insert(conn, status, conn->rows, bytes, error);
     }
     buffer_fini(&conn->body);
     *accepted = status == STATUS_OK ? conn->rows : 0;

@@ -261,6 +261,23 @@ class Pushback(Clickhouse):
         self.assertEqual(run.json["row_verification"]["lost"], 0)
         self.assertEqual(self.count(), 10 + run.rows["acknowledged"])
 
+    def test_inserts_that_are_stored_in_part(self):
+        """The server stores one partition, or the table's rows and not a view's, and answers with an error."""
+        number = "toInt32(s)"  # fails for 'x'
+        self.sql(f"create table divided (s String) engine = MergeTree() partition by s order by {number}",
+                 "create table seen (s String) engine = MergeTree() order by s",
+                 f"create materialized view watch engine = Memory as select {number} as n from seen")
+        script = self.script('local s = statement("s", "insert into divided values (\'5\'), (\'x\')")\n'
+                             'transaction("t", function() s:run() end, {autocommit = true})')
+        for table in ("divided", "seen"):
+            _, run = self.run_append(1, 200, self.url, "--table", table, "--values", "s=5|x", "--batch", 20,
+                                     "--on-drop", "reconnect", "--read", "none", code=None)
+            self.assertEqual((run.rows["rejected"], run.rows["in_doubt"]), (0, 200))
+            self.assertEqual(run.verification["in_doubt_arrived"], self.count(table))
+            self.assertGreater(self.count(table), 0)
+        _, run = self.run_append(1, self.url, "--workload", script, "--transactions", 1, code=None)
+        self.assertEqual(run.json["transactions"]["in_doubt"], 1)
+
 
 class Faults(databases.Killed, harness.Case):
     SESSIONS = 8

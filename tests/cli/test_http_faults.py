@@ -105,14 +105,31 @@ class Faults(harness.Case):
                 self.assertEqual(run.sessions["dropped"], 1)
                 self.assertEqual(run.verification["in_doubt_arrived"], 10)
 
-    def test_an_error_within_a_good_answer(self):
-        _, ended, run = self.appends(
-            lambda request: Fault(answer(body=b"Code: 241, e.displayText() = DB::Exception: "
-                                         b"Memory limit exceeded, e.what() = DB::Exception\n"),
-                                  is_stored=False)
-            if (request["kind"], request["number"]) == ("insert", 3) else None)
-        self.assertEqual((run.rows["rejected"], run.rows["in_doubt"]), (10, 0), ended)
-        self.assertIn("Memory limit exceeded", ended.out + ended.err)
+    def test_errors_before_and_after_rows_are_stored(self):
+        """Rows are rejected only if the server found the error before it stored a part of them."""
+        parts, view = "Too many parts (300)", ": while pushing to view default.v"
+        for status, code, words, query, account in (
+                (400, 27, "Cannot parse input: (at row 3)", "", "rejected"),
+                (400, 27, "Cannot parse input: (at row 3)", "?max_insert_block_size=2", "in_doubt"),
+                (500, 6, "Cannot parse string 'x' as Int32", "", "in_doubt"),
+                (500, 6, "Cannot parse string 'x' as Int32: (at row 1)" + view, "", "in_doubt"),
+                (500, 252, parts + view, "", "in_doubt"),
+                (500, 252, parts + ": Insertion status: Wrote 1 blocks", "", "in_doubt"),
+                (500, 469, "Constraint c is violated at row 1", "", "rejected"),
+                (500, 241, "Memory limit exceeded", "", "in_doubt"),
+                (200, 241, "Memory limit exceeded", "", "in_doubt"),
+                (200, 252, parts, "", "in_doubt"),
+                (500, 242, "Table is in readonly mode", "", "in_doubt"),
+                (404, 60, "Table default.t doesn't exist", "?max_insert_block_size=2", "rejected")):
+            with self.subTest(code=code, words=words, query=query):
+                said = exception(status, code, words)
+                server = self.server(lambda request, said=said: Fault(said, is_stored=False)
+                                     if (request["kind"], request["number"]) == ("insert", 3) else None)
+                ended, run = self.run_append(2, 200, server.url + query, *TSV, "--on-drop", "reconnect",
+                                             code=None)
+                self.assertEqual(run.rows[account], 10, ended)
+                self.assertEqual(run.rows["acknowledged"], server.rows)
+                self.assertIn(words.split(":")[0].split(" (")[0], ended.out + ended.err)
 
     def test_a_full_server_is_tried_again(self):
         """After 429 and 503 nothing was stored, and the same rows are sent again."""
@@ -131,7 +148,7 @@ class Faults(harness.Case):
         code = "X-ClickHouse-Exception-Code: 241\r\n"
         for instead, account in ((answer(body=page), "in_doubt"), (answer(202), "in_doubt"),
                                  (answer(204), "in_doubt"), (answer(body=b"\x1f\x8b\x08\x00"), "in_doubt"),
-                                 (answer(headers=code), "rejected")):
+                                 (answer(500, page), "in_doubt"), (answer(headers=code), "in_doubt")):
             for is_stored in (True, False):
                 with self.subTest(instead=instead, is_stored=is_stored):
                     server, ended, run = self.appends(
