@@ -723,10 +723,11 @@ enum status http_record_error(struct http *http, const char *body, size_t length
     if (failure.text[0] == '\0') {
         describe_status(http, body, length, text);
         failure.text = text;
-        if (meaning.kind == ERROR_BUSY && !is_opening && http->database->is_own != NULL &&
-            !http->database->is_own(status, buffer_text(&http->answer.head), body)) {
-            /* A proxy in front of the database sent the answer. The proxy does not know what the
-             * database did. */
+        if (meaning.status == STATUS_REJECTED && (status == 429 || status >= 500) && !is_opening &&
+            (http->database->is_own == NULL ||
+             !http->database->is_own(status, buffer_text(&http->answer.head), body))) {
+            /* A proxy in front of the database may have sent the answer. The proxy does not know
+             * what the database did. */
             meaning = (struct dialect_meaning){STATUS_LOST, ERROR_CONNECTION, NULL};
         }
     }

@@ -54,7 +54,8 @@ struct http_database {
     bool (*recognises_answer)(unsigned status, const char *headers, const char *body);
 
     /* Optional. Returns whether the database itself, and not a proxy in front of it, sent an answer
-     * that says "busy". NULL if only the database sends such answers. */
+     * with status 429 or from 500 on whose error classify_error did not read. NULL if classify_error
+     * reads every error of the database. */
     bool (*is_own)(unsigned status, const char *headers, const char *body);
 
     /* Optional. Initialises a connection from its target; the connection is zeroed except for its
@@ -123,7 +124,8 @@ enum status http_begin_append(struct http *http, struct error *error);
  * status *error is the server's message, and the result, unless classify_error changes it, is: 401,
  * 403 FATAL (ERROR_AUTH); 404 REJECTED (ERROR_NOT_FOUND); 429, 503 REJECTED (ERROR_BUSY), because
  * nothing was stored; 413 REJECTED (ERROR_DATA); 408, 502, 504 LOST, in doubt; 3xx FATAL, with the
- * address that the server names; others REJECTED (ERROR_SERVER). If the connection is lost, returns
+ * address that the server names; others REJECTED (ERROR_SERVER). 429 and all from 500 on are LOST,
+ * in doubt, if the database did not send them (is_own). If the connection is lost, returns
  * LOST, and it is unknown whether the request was carried out. */
 enum status http_send(struct http *http, const struct http_request *request, struct error *error);
 

@@ -199,7 +199,9 @@ static void classify_error(unsigned status, const char *body, size_t length,
     dialect_singlestore.classify_error(&refusal, meaning);
     failure->number = number > 0 ? number : failure->number;
     failure->text = text;
-    if (status == 401 || status == 404) {
+    if (number <= 0 && status != 401 && status != 404) {
+        text[0] = '\0'; /* not an error of SQL: perhaps the text of a proxy */
+    } else if (status == 401 || status == 404) {
         const size_t used = strlen(text);
         snprintf(text + used, ERROR_TEXT_BYTES - used, "%s%s", used > 0 ? ": " : "",
                  status == 401 ? "user or password is wrong (--password-file FILE, APPEND_PASSWORD)"

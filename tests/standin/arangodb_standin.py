@@ -195,7 +195,8 @@ class Database:
 
 
 class Server(HttpStandin):
-    """The server. A rule's STEP is a row of API, its NUMBER the status, its TEXT an errorNum and words."""
+    """The server. A rule's STEP is a row of API, its NUMBER the status, its TEXT an errorNum and words, or
+    only words: the page of a proxy in front of the server."""
 
     API = {"GET version": "version", "POST database": "create_database", "GET database": "current_database",
            "DELETE database": "drop_database", "POST collection": "create_collection",
@@ -232,6 +233,8 @@ class Server(HttpStandin):
 
     def refusal(self, action, number, text):
         error, _, words = text.partition(" ")
+        if not error.isdigit():
+            return number, text.encode(), {"server": "proxy"}
         return self.error(number, int(error), words, {})
 
     def answer(self, request):

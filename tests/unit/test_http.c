@@ -437,12 +437,21 @@ static enum status greet(struct adapter_conn *conn, const struct target *target,
     return is_greeting ? http_send(conn->http, &request, failure) : STATUS_OK;
 }
 
+/* Recognises an answer of the server in this file. */
+static bool is_own(unsigned status, const char *headers, const char *body)
+{
+    (void)status;
+    (void)headers;
+    return strcmp(body, "words") == 0;
+}
+
 static const struct http_database database = {
     .conn_bytes = sizeof(struct adapter_conn),
     .default_port = 8123,
     .user_header = "X-User",
     .password_header = "X-Key",
     .ping = "/ping",
+    .is_own = is_own,
     .end = end,
     .set = set_shards,
     .greet = greet,
@@ -672,8 +681,12 @@ TEST(test_failures)
         {STATUS_ANSWER("504 No"), STAY, STATUS_LOST, ERROR_TIMEOUT, 504, "words"},
         {"HTTP/1.1 301 Moved\r\nLocation: https://other/x\r\nContent-Length: 0\r\n\r\n", STAY,
          STATUS_FATAL, ERROR_UNSUPPORTED, 301, "https://other/x"},
-        {"HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\n<html>", STAY, STATUS_REJECTED, ERROR_SERVER,
+        {"HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\n<html>", STAY, STATUS_LOST, ERROR_CONNECTION,
          500, "HTTP status 500 No"},
+        {"HTTP/1.1 503 No\r\nContent-Length: 4\r\n\r\nwait", STAY, STATUS_LOST, ERROR_CONNECTION,
+         503, "503 No: wait"},
+        {"HTTP/1.1 429 No\r\nContent-Length: 4\r\n\r\nwait", STAY, STATUS_LOST, ERROR_CONNECTION,
+         429, "429 No: wait"},
         {"HTTP/1.1 400 No\r\nContent-Length: 13\r\n\r\nduplicate key", STAY, STATUS_REJECTED,
          ERROR_DUPLICATE, 1062, "duplicate key!"},
         {"HTTP/1.1 200 OK\r\nContent-Le", CLOSE, STATUS_LOST, ERROR_CONNECTION, 0,
@@ -848,13 +861,13 @@ TEST(test_endless_error)
 {
     static const struct turn turns[] = {
         {OK_TURN},
-        {"HTTP/1.1 500 Bad\r\nContent-Length: 1073741824\r\n\r\n", FLOOD, 0},
+        {"HTTP/1.1 400 Bad\r\nContent-Length: 1073741824\r\n\r\n", FLOOD, 0},
         {OK_TURN},
         {0}};
     start_server(turns);
     struct adapter_conn *conn = open_plain();
     assert_int_equal(post(conn, "a row"), STATUS_REJECTED);
-    assert_part(error.text, "500 Bad: xxx");
+    assert_part(error.text, "400 Bad: xxx");
     assert_int_equal(post(conn, "a row"), STATUS_OK);
     http_close(conn);
     stop_server();
