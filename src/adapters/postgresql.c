@@ -34,20 +34,20 @@ enum {
 
     PARAMETERS_MAX = 65535, /* most parameters of one statement */
 
-    /* A session sends few different batch sizes: the full size, and the sizes at the end of an
-     * append. Further sizes are sent unprepared. */
-    PREPARED_MAX = 4,
+    /* A session appends to few tables, and sends few different batch sizes: the full size, and the
+     * sizes at the end of an append. Further tables and sizes are sent unprepared. */
+    PREPARED_MAX = 8,
     NAME_BYTES = 48,
 };
 
-/* The prepared multi-row INSERT statements of one table. */
+/* The prepared multi-row INSERT statements, append_0, append_1, ... */
 struct postgresql_inserts {
-    const struct table *table; /* the table for which the statements were prepared */
-    unsigned generation; /* part of the statements' names, which keeps them unique when the table
-                            changes */
     unsigned prepared_count; /* number of statements that the server has confirmed */
     unsigned sent_count; /* number of statements that were sent, including confirmed statements */
-    uint16_t rows[PREPARED_MAX]; /* number of rows of each statement, in the order of preparing */
+    struct {
+        const struct table *table;
+        size_t rows;
+    } statements[PREPARED_MAX];
 };
 
 /* The sizes of a statement's answers, which decide how the next answer is read. When libpq reads
@@ -1122,10 +1122,11 @@ static int send_rows(struct adapter_conn *conn, const struct batch *batch, size_
             }
         }
     }
-    snprintf(name, sizeof name, "append_%u_%zu", inserts->generation, rows);
-    while (at < inserts->sent_count && inserts->rows[at] != rows) {
+    while (at < inserts->sent_count &&
+           (inserts->statements[at].table != table || inserts->statements[at].rows != rows)) {
         at++;
     }
+    snprintf(name, sizeof name, "append_%u", at);
     if (at < inserts->sent_count) {
         return PQsendQueryPrepared(conn->connection, name, with->count, with->values, with->lengths,
                                    with->formats, 1);
@@ -1151,7 +1152,9 @@ static int send_rows(struct adapter_conn *conn, const struct batch *batch, size_
         was_sent = PQsendPrepare(conn->connection, name, buffer_text(&sql), with->count, types) &&
                    PQsendQueryPrepared(conn->connection, name, with->count, with->values,
                                        with->lengths, with->formats, 1);
-        inserts->rows[inserts->sent_count++] = (uint16_t)rows;
+        inserts->statements[at].table = table;
+        inserts->statements[at].rows = rows;
+        inserts->sent_count++;
     } else {
         was_sent = PQsendQueryParams(conn->connection, buffer_text(&sql), with->count, types,
                                      with->values, with->lengths, with->formats, 1);
@@ -1639,10 +1642,6 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     conn->uses_insert |= conn->has_no_copy;
     if (!conn->uses_insert) {
         return copy_open(conn, table, error);
-    }
-    if (conn->inserts.table != table) {
-        conn->inserts =
-            (struct postgresql_inserts){.table = table, .generation = conn->inserts.generation + 1};
     }
     const bool is_open = PQstatus(conn->connection) == CONNECTION_OK;
     return is_open && PQenterPipelineMode(conn->connection) ? STATUS_OK

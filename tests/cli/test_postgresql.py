@@ -28,6 +28,29 @@ class Exact(harness.Postgresql):
         _, run = self.run_append("20", rows, self.url, "--method", "insert", "--read-every", "20")
         self.check_exact(run, 20, rows)
 
+    def test_appends_to_several_tables_in_turn(self):
+        """A session keeps one prepared INSERT for each table, and at most 8."""
+        (self.folder / "own.lua").write_text("""
+            local count = param("tables", 2)
+            local all = {}
+            for i = 1, count do
+                all[i] = dataset("t" .. i, 0, {{"id", "int64", row()}})
+            end
+            local prepared = statement("prepared",
+                "select name from pg_prepared_statements where name like 'append%'")
+            transaction("put", function()
+                for i = 1, count do
+                    all[i]:append(3)
+                end
+                check(prepared:run() == math.min(count, 8), "few prepared statements")
+            end, {autocommit = true})""")
+        for count in (2, 9):
+            _, run = self.run_append("2", self.url, "--workload", "own.lua", "--set", f"tables={count}",
+                                     "--transactions", "20", "--method", "insert")
+            self.assertEqual(run.json["transactions"]["checks_failed"], 0)
+            self.assertEqual(self.count(f"t{count}"), 60)
+            self.append("cleanup", self.url, "--workload", "own.lua", "--set", f"tables={count}")
+
     def test_both_methods_write_the_same(self):
         for method in ("copy", "insert"):
             self.run_append("3", "1000", self.url, "--method", method, "--seed", "5",
