@@ -66,7 +66,8 @@ struct adapter_conn {
     bool uses_insert;     /* the connection uses the method "insert" */
     bool is_method_given; /* the user chose the method: no other method may be used */
     bool is_lost;
-    bool is_utc; /* the session's time zone was set */
+    bool is_utc;       /* the session's time zone was set */
+    bool has_no_notes; /* the server keeps no notes for this session, as far as it can */
     bool has_created_database;
     struct client_socket socket; /* the connection's socket, for an interrupt from another thread */
     const char *why_no_bulk; /* reason why bulk is not in use; static; NULL = bulk is in use or was
@@ -913,10 +914,25 @@ static enum status use_utc(struct adapter_conn *conn, const struct table *table,
     return status;
 }
 
+/* Sets up the session for appends into the table. Without notes, the server counts only warnings
+ * and errors: it shows no more than max_error_count of all of them, and a warning after as many
+ * notes would not be seen. */
+static enum status set_up_appends(struct adapter_conn *conn, const struct table *table,
+                                  struct error *error)
+{
+    struct error unknown = {0};
+    if (!conn->has_no_notes && run_text(conn, "set sql_notes = 0", &unknown) == STATUS_LOST) {
+        *error = unknown;
+        return STATUS_LOST;
+    }
+    conn->has_no_notes = true;
+    return use_utc(conn, table, false, error);
+}
+
 static void prepare_appends(struct adapter_conn *conn, const struct table *table)
 {
     struct error ignored = {0};
-    if (use_utc(conn, table, false, &ignored) == STATUS_OK && !conn->uses_insert) {
+    if (set_up_appends(conn, table, &ignored) == STATUS_OK && !conn->uses_insert) {
         bulk_prepare(conn, table, &ignored);
     }
 }
@@ -925,7 +941,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
                                struct error *error)
 {
     memset(&conn->append, 0, sizeof conn->append);
-    const enum status status = use_utc(conn, table, false, error);
+    const enum status status = set_up_appends(conn, table, error);
     conn->append.table = table;
     conn->append.keeps_failed_rows =
         conn->facts != NULL && ask_keeps_failed_rows(conn->facts, table);
@@ -1018,13 +1034,20 @@ static enum status read_append_answer(struct adapter_conn *conn, struct error *e
     const bool is_uncommitted = !append->in_transaction && !conn->has_begun &&
                                 (conn->mysql.server_status & SERVER_STATUS_AUTOCOMMIT) == 0;
     enum status status = STATUS_OK;
-    if (mysql_warning_count(&conn->mysql) > 0) {
+    const unsigned warnings = mysql_warning_count(&conn->mysql);
+    if (warnings > 0) {
         /* A server that is not strict changes values that do not fit and reports the change only as
          * a warning: the stored rows then differ from the rows that were sent. */
         struct error warning;
         struct answer answer = {.take = take_warning, .context = &warning};
         error_clear(&warning);
         status = run_query(conn, "show warnings", &answer, error);
+        if (status == STATUS_OK && answer.rows < warnings) {
+            error_set(&warning, ERROR_DATA, 0, "01000",
+                      "the server has %u warnings and shows %u of them (max_error_count): it may "
+                      "have changed values",
+                      warnings, (unsigned)answer.rows);
+        }
         if (status == STATUS_OK && error_is_set(&warning)) {
             *error = warning;
             status = STATUS_REJECTED;

@@ -124,6 +124,24 @@ class UserTables(harness.Mariadb):
                 "select count(distinct parent_id), count(distinct status), count(distinct mood),"
                 " count(distinct day), count(place) from child").split(), ["50", "2", "2", "2", "0"])
 
+    def test_values_that_the_server_clips(self):
+        """A server that is not strict cuts texts: blanks with a note, '1000' to '100' with a warning. It shows
+        only the first max_error_count of both."""
+        (self.folder / "own.lua").write_text("""
+            local t = dataset("t", 0, {{"s", "text(9)", format("%d   ", row(param("first", 900)))}},
+                {create = "create table t (s varchar(3))"})
+            transaction("put", function() t:append(99) end, {autocommit = true})""")
+        for shown, first, clips in ((64, 900, False), (64, 930, True), (64, 1000, True), (0, 900, False),
+                                    (0, 1000, True)):
+            (self.folder / ".my.cnf").write_text(
+                f"[append]\ninit-command=set sql_mode = '', max_error_count = {shown}\n")
+            for method in METHODS:
+                with self.subTest(shown=shown, first=first, method=method):
+                    _, run = self.run_append(
+                        1, self.url, "--workload", "own.lua", "--set", f"first={first}", "--transactions", 1,
+                        "--recreate", "--method", method, env={"HOME": self.folder}, code=int(clips))
+                    self.assertEqual([cause["kind"] for cause in run.causes], ["data"] * clips)
+
     def test_a_name_that_needs_quotes(self):
         self.sql("create table `My ``own`` table` (`select` int, `Ünïcode` text)")
         self.run_append("2", "100", self.url, "--table", "My `own` table")
