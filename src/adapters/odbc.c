@@ -320,8 +320,9 @@ static const struct {
     struct dialect_meaning meaning; /* meaning for a call; a connect is never REJECTED */
     const char *states[4];          /* SQLSTATEs: five characters, or the beginning of a class */
 } state_meanings[] = {
-    {{STATUS_FATAL, ERROR_USAGE, NULL}, {"01S00", "IM0"}}, /* invalid attribute (01S00) */
-    {{STATUS_LOST, ERROR_CONNECTION, NULL}, {"08", "57P"}},
+    {{STATUS_FATAL, ERROR_USAGE, NULL}, {"01S00", "IM0"}},           /* invalid attribute (01S00) */
+    {{STATUS_LOST, ERROR_CONNECTION, NULL}, {"08", "57P", "25S01"}}, /* unknown outcome (25S01) */
+    {{STATUS_LOST, ERROR_TIMEOUT, NULL}, {"HYT01"}}, /* the server did not answer in time */
     {{STATUS_REJECTED, ERROR_TIMEOUT, NULL}, {"HYT"}},
     {{STATUS_REJECTED, ERROR_DATA, NULL}, {"45"}},
     {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {"42S02", "42S22"}},
@@ -779,6 +780,9 @@ static enum status end_work(struct adapter_conn *conn, enum status status, struc
             return STATUS_OK;
         }
         status = call_error(conn, NULL, error);
+        if (strncmp(error->sqlstate, "HYT", 3) == 0) {
+            status = STATUS_LOST; /* the server may have committed */
+        }
     }
     if (status != STATUS_LOST &&
         !SQL_SUCCEEDED(SQLEndTran(SQL_HANDLE_DBC, conn->connection, SQL_ROLLBACK))) {

@@ -181,6 +181,22 @@ class Postgresql(ServerCase, harness.Postgresql):
         self.assert_note(ended, run, r"psqlodbcw.so runs a statement for each row.*multi-row INSERT")
 
 
+    def test_errors_of_a_commit(self):
+        """The rows are in doubt if the SQLSTATE leaves open whether the server has committed."""
+        for state, account in (("HYT00", "in_doubt"), ("HYT01", "in_doubt"), ("25S01", "in_doubt"),
+                               ("40003", "in_doubt"), ("08007", "in_doubt"), ("57014", "rejected"),
+                               ("23514", "rejected")):
+            with self.subTest(state):
+                self.sql("drop table if exists late", "create table late (a int)",
+                         "create or replace function fail() returns trigger language plpgsql as $$ begin"
+                         f" raise exception 'too late' using errcode = '{state}'; end $$",
+                         "create constraint trigger fail after insert on late deferrable initially deferred"
+                         " for each row execute function fail()")
+                _, run = self.run_append(1, 10, self.target, "--table", "late", "--read", "none", code=1)
+                self.assertEqual(run.rows[account], 10)
+                self.assertEqual(run.causes[0]["sqlstate"], state)
+
+
 class Mariadb(ServerCase, harness.Mariadb):
     SERVER = "Server"
     USER = "User"
