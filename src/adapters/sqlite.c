@@ -264,8 +264,7 @@ static enum status use_wal(sqlite3 *database, const char *path, struct error *er
                   "SQLite cannot use a write-ahead log for %.180s", path);
         return STATUS_FATAL;
     }
-    const enum status status = call_result(database, code, path, error);
-    return status == STATUS_REJECTED ? STATUS_LOST : status;
+    return call_result(database, code, path, error);
 }
 
 static enum status open_connection(const struct adapter *adapter, const struct target *target,
@@ -300,7 +299,7 @@ static enum status open_connection(const struct adapter *adapter, const struct t
     }
     if (status != STATUS_OK) {
         close_connection(made);
-        return status;
+        return status == STATUS_REJECTED ? STATUS_LOST : status; /* a lock, or a full disk */
     }
     *conn = made;
     return STATUS_OK;

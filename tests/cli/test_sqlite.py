@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+import time
 
 import harness
 
@@ -45,6 +46,19 @@ class Sqlite(harness.Case):
         self.assertEqual(run.verification["rows_before"], 100)
         self.assertEqual(run.verification["rows_after"], 201)
         self.assertEqual(self.query(path, "select count(*) from syslog_table"), [(201,)])
+
+    def test_a_database_that_another_program_locks(self):
+        path = self.folder / "locked.db"
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("create table t (a int)")
+            other.execute("begin exclusive")
+            call = (1, 10, f"sqlite:{path}", "--table", "t", "--read", "none")
+            self.refused(*call, code=4, pattern="database is locked")
+            process = self.start(*call, "--wait", "1h")
+            time.sleep(3)  # the first attempt of append ends after 2 s
+            other.execute("rollback")
+            self.end(process, 0)
+        self.assertEqual(self.query(path, "select count(*) from t"), [(10,)])
 
     def test_recreate(self):
         path = self.folder / "again.db"
