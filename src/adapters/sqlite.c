@@ -271,7 +271,8 @@ static enum status open_connection(const struct adapter *adapter, const struct t
                                    struct adapter_conn **conn, struct error *error)
 {
     (void)adapter;
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                      (target->creates_nothing ? 0 : SQLITE_OPEN_CREATE);
     *conn = NULL;
     if (target->path == NULL || target->path[0] == '\0') {
         error_set(error, ERROR_USAGE, 0, NULL, "the path of the database file is missing");

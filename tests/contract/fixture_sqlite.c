@@ -9,6 +9,7 @@
 static char folder[] = "/tmp/append_contract_XXXXXX";
 static char path[64];
 static char foreign_path[64];
+static char missing_path[64];
 
 static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
 {
@@ -56,6 +57,11 @@ static const struct value_case cases[] = {
 static const struct bad_target bad_targets[] = {
     {"no such folder", {.path = "/nonexistent/folder/x.db"}, STATUS_FATAL, ERROR_NOT_FOUND, NULL},
     {"not a database", {.path = foreign_path}, STATUS_FATAL, ERROR_UNSUPPORTED, NULL},
+    {"no file",
+     {.path = missing_path, .creates_nothing = true},
+     STATUS_FATAL,
+     ERROR_NOT_FOUND,
+     NULL},
     {"no path", {0}, STATUS_FATAL, ERROR_USAGE, NULL},
 };
 
@@ -87,6 +93,7 @@ static const struct fixture *open_fixture(void)
     }
     snprintf(path, sizeof path, "%s/test.db", folder);
     snprintf(foreign_path, sizeof foreign_path, "%s/foreign", folder);
+    snprintf(missing_path, sizeof missing_path, "%s/missing", folder);
     FILE *file = fopen(foreign_path, "w");
     if (file == NULL) {
         return NULL;
