@@ -139,8 +139,7 @@ static enum status judge_insert(const struct adapter_conn *conn, enum status sta
         !conn->has_own_blocks && rows > 0 && rows < BLOCK_ROWS && bytes < BLOCK_BYTES;
     /* the parsers of all formats add the number of the row to their errors */
     bool is_whole = is_block && strstr(answer, "(at row ") != NULL;
-    if (status == STATUS_OK || status == STATUS_LOST || http_status(conn->http) == 0 ||
-        error->kind == ERROR_MEMORY) {
+    if (status == STATUS_OK || status == STATUS_LOST || http_status(conn->http) == 0) {
         return status;
     }
     if ((unsigned)code == http_status(conn->http)) { /* the answer has no code of ClickHouse */

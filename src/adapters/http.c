@@ -597,7 +597,8 @@ static enum status read_answer(struct http *http, struct error *error)
     }
     if (http->body_end == BODY_NO_MEMORY) {
         disconnect(http);
-        return dialect_memory_error(error);
+        dialect_memory_error(error);
+        return STATUS_LOST; /* the request may have been carried out */
     }
     if (http->body_end == BODY_TOO_LONG && is_ok) {
         return lost(http, ERROR_SERVER, 0,

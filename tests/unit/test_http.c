@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -869,6 +870,35 @@ TEST(test_endless_error)
     assert_int_equal(post(conn, "a row"), STATUS_REJECTED);
     assert_part(error.text, "400 Bad: xxx");
     assert_int_equal(post(conn, "a row"), STATUS_OK);
+    http_close(conn);
+    stop_server();
+}
+
+/* The server answers that it has done what was requested, but memory for the answer is missing: the
+ * rows are in doubt. */
+TEST(test_no_memory_for_an_answer)
+{
+#ifdef APPEND_IS_SANITIZED
+    skip(); /* the allocators of sanitizers end the program */
+#endif
+    static const struct turn turns[] = {
+        {OK_TURN}, {"HTTP/1.1 200 OK\r\nContent-Length: 60000000\r\n\r\n", FLOOD, 0}, {0}};
+    start_server(turns);
+    struct adapter_conn *conn = open_plain();
+    struct rlimit before;
+    unsigned long pages = 0;
+    FILE *const file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    const struct rlimit tight = {.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (16 << 20),
+                                 .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &tight), 0);
+    const enum status status = post(conn, "a row");
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(status, STATUS_LOST);
+    assert_int_equal(error.kind, ERROR_MEMORY);
     http_close(conn);
     stop_server();
 }
