@@ -72,11 +72,12 @@ struct adapter_prepared {
 struct adapter_conn {
     PGconn *connection;
     struct client_socket socket; /* the connection's socket, for an interrupt from another thread */
-    const char *schema;          /* the target's schema, or NULL; borrowed */
-    bool uses_insert;            /* the connection uses the method "insert" */
-    bool is_method_given;        /* the user chose the method: no other method may be used */
-    bool has_no_copy; /* probe_copy or an earlier connection found that there is no COPY */
-    bool is_pooled;   /* the server is a pooler, as init_asker or an earlier connection found */
+    int backend;        /* number of the server's process, which another thread reads; 0: unknown */
+    const char *schema; /* the target's schema, or NULL; borrowed */
+    bool uses_insert;   /* the connection uses the method "insert" */
+    bool is_method_given; /* the user chose the method: no other method may be used */
+    bool has_no_copy;     /* probe_copy or an earlier connection found that there is no COPY */
+    bool is_pooled;       /* the server is a pooler, as init_asker or an earlier connection found */
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* the reason that the server gave before it
                                                  disconnected */
     bool has_begun;                           /* begin has begun a transaction */
@@ -669,7 +670,7 @@ static void interrupt_connection(struct adapter_conn *conn)
 static void name_session(struct adapter_conn *conn, struct session_name *name)
 {
     *name = (struct session_name){
-        .number = (uint64_t)PQbackendPID(conn->connection),
+        .number = (uint64_t)conn->backend,
         .port = client_socket_own_port(client_socket_descriptor(&conn->socket))};
 }
 
@@ -728,6 +729,7 @@ static enum status open_connection(const struct adapter *adapter, const struct t
     }
     PQsetErrorVerbosity(made->connection, PQERRORS_DEFAULT);
     client_socket_note(&made->socket, PQsocket(made->connection));
+    made->backend = PQbackendPID(made->connection);
     *conn = made;
     return STATUS_OK;
 }
@@ -1658,8 +1660,7 @@ static enum status init_asker(const struct adapter *adapter, struct adapter_conn
     struct answer answer = {.take = ask_take_number, .context = &backend};
     const enum status status =
         ask_rows(adapter, conn, "select pg_catalog.pg_backend_pid()", NULL, &answer, error);
-    const int reported = PQbackendPID(conn->connection);
-    conn->is_pooled = backend > 0 && reported != 0 && reported != backend;
+    conn->is_pooled = backend > 0 && conn->backend != 0 && conn->backend != backend;
     *asker = (struct dialect_asker){
         .adapter = adapter, .conn = conn, .schema = conn->schema, .user = PQuser(conn->connection)};
     return dialect_postgresql_foreign(status, "for the session's process number", error);
