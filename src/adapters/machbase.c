@@ -132,6 +132,7 @@ struct append {
     /* number of rows that were refused with a different code from the first row */
     uint64_t other_codes;
     struct error failure; /* failure of the first row that append or the server refused */
+    struct append_loss loss;
 };
 
 struct adapter_conn {
@@ -1093,9 +1094,12 @@ static void drop_append(struct adapter_conn *conn)
     conn->append.statement = NULL;
 }
 
-/* Gives the connection up: the server may wait for rows or for the end of the append. */
-static enum status lose_connection(struct adapter_conn *conn)
+/* Gives the connection up: the server may wait for rows or for the end of the append. Counts all
+ * rows that were handed over, except `accepted` and `in_doubt`, as refused. */
+static enum status lose_connection(struct adapter_conn *conn, uint64_t accepted, uint64_t in_doubt)
 {
+    conn->append.loss = (struct append_loss){.refused = conn->append.rows - accepted - in_doubt,
+                                             .in_doubt = in_doubt};
     client_socket_shut(&conn->socket, SHUT_RDWR);
     drop_append(conn);
     return STATUS_LOST;
@@ -1112,7 +1116,7 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     }
     status = map_columns(conn, table, error);
     if (status == STATUS_LOST) {
-        return lose_connection(conn);
+        return lose_connection(conn, 0, 0);
     }
     if (status != STATUS_OK) {
         conn->call->SQLAppendClose(append->statement, &(long){0}, &(long){0});
@@ -1160,13 +1164,13 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
             continue;
         }
         const short result = conn->call->SQLAppendDataV2(append->statement, conn->row_values);
-        append->sent += succeeded(result) ? 1 : 0;
         if (result == DONE_WITH_INFO) {
             error_set(error, ERROR_DATA, 0, "01004",
                       "the client library truncated a value of the row");
         } else if (result != DONE) {
             status = check(conn, append->statement, result, error);
         }
+        append->sent += succeeded(result) || status == STATUS_LOST ? 1 : 0;
         if (result != DONE && status != STATUS_LOST) {
             const bool is_first = !error_is_set(&append->failure);
             append->failure = is_first ? *error : append->failure;
@@ -1175,7 +1179,7 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
         }
     }
     callback_append = NULL;
-    return status == STATUS_LOST ? lose_connection(conn) : STATUS_OK;
+    return status == STATUS_LOST ? lose_connection(conn, 0, append->sent) : STATUS_OK;
 }
 
 static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
@@ -1195,7 +1199,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
                   reason.sqlstate[0] != '\0' ? reason.sqlstate : "08S01",
                   "the append ended without the server's row counts: %.150s",
                   reason.text[0] != '\0' ? reason.text : "the client library gives no reason");
-        return lose_connection(conn);
+        return lose_connection(conn, 0, append->sent);
     }
     const uint64_t kept = (uint64_t)successes;
     *accepted = kept < append->sent ? kept : append->sent;
@@ -1204,7 +1208,9 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
                   "the server counted %ld kept and %ld refused rows in an append of %" PRIu64
                   ": the other rows are in doubt",
                   successes, failures, append->sent);
-        return lose_connection(conn);
+        const uint64_t answered = kept + (uint64_t)failures;
+        return lose_connection(conn, *accepted,
+                               answered < append->sent ? append->sent - answered : 0);
     }
     drop_append(conn);
     if (error_is_set(first)) {
@@ -1224,6 +1230,11 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         return STATUS_REJECTED;
     }
     return STATUS_OK;
+}
+
+static void append_lost(const struct adapter_conn *conn, struct append_loss *loss)
+{
+    *loss = conn->append.loss;
 }
 
 static enum status describe(const struct adapter *adapter, struct adapter_conn *conn,
@@ -1338,6 +1349,7 @@ const struct adapter adapter_machbase = {
     .append_open = append_open,
     .append_rows = append_rows,
     .append_close = append_close,
+    .append_lost = append_lost,
     .run = run,
     .server_limits = server_limits,
 };

@@ -311,6 +311,17 @@ class Losses(databases.StandinEnds, OnStandin):
         self.assertIn("the other rows are in doubt",
                       " ".join(cause["text"] for cause in run.causes))
 
+    def test_rows_that_were_never_sent(self):
+        """The smallest short means NULL, so append refuses it: such rows of a lost append are not in doubt."""
+        path = self.folder / "own.sql"
+        path.write_text("create table own (a short)")
+        for rule in ("drop=close@2", "lie=close@2:1"):
+            self.stand_in(rule)
+            _, run = self.load(1, 100, "--batch", 100, "--table", "own", "--schema-file", path, "--values",
+                               "a=1|-32768", "--read", "none", code=1)
+            self.assertGreater(run.rows["rejected"], 20)
+            self.assertEqual(run.rows["in_doubt"], 1 if "lie" in rule else 100 - run.rows["rejected"])
+
     def test_silence_while_connecting(self):
         for step in ("accept", "handshake", "login"):
             run = self.lose(f"stall={step}@3", "--connect-timeout", 2 * harness.SLOW, code=4)
