@@ -176,14 +176,22 @@ static uint64_t elsewhere(const struct limits_question *question, const struct l
     return limits_is_of_process(limit) ? question->in_other_processes : question->on_other_machines;
 }
 
+/* Returns the number of hosts each of which has the limit for its share of the sessions. This
+ * machine has each of its limits once, except the limit of local ports: connections to different
+ * hosts may share a port. */
+static uint64_t hosts_of(const struct limits_question *question, const struct limit *limit)
+{
+    const bool is_shared = limit->side == LIMIT_CLIENT && limit->id != LIMIT_PORTS;
+    return is_shared ? 1 : MAX(question->hosts, 1);
+}
+
 /* Adds a limit to the list and grades it. The caller adds the fix if the grade is not PASS. */
 static struct limit *add_limit(struct survey *survey, const struct draft *draft)
 {
     struct limit_list *list = survey->list;
     const uint64_t others = elsewhere(survey->question, &draft->limit);
     const uint64_t asked = survey->question->sessions - others;
-    const bool is_client = draft->limit.side == LIMIT_CLIENT;
-    const uint64_t hosts = is_client ? 1 : MAX(survey->question->hosts, 1);
+    const uint64_t hosts = hosts_of(survey->question, &draft->limit);
     assert(list->count < LIMITS_MAX);
     struct limit *entry = &list->entries[list->count++];
     *entry = draft->limit;
@@ -598,7 +606,8 @@ static bool read_ports(struct survey *survey, struct draft *draft)
     }
     const uint64_t left = limit->allowed - limit->used;
     /* ports in TIME_WAIT may become free while sessions connect, so the shortage is not certain */
-    const uint64_t asked = question->sessions - question->on_other_machines;
+    const uint64_t hosts = hosts_of(question, limit);
+    const uint64_t asked = (question->sessions - question->on_other_machines + hosts - 1) / hosts;
     limit->is_estimate = left < asked && left + waiting >= asked;
     /* the set-up's connection was opened before the sessions, and keeps its port for a while */
     draft->fixed = question->port != 0 && waiting == 0 ? 1 : 0;

@@ -632,7 +632,17 @@ TEST_BETWEEN(test_ports, set_up_pair, tear_down)
     write_file("sys/net/ipv4/ip_local_reserved_ports", "\n");
     question.port = 0; /* unknown, so no connection of the set-up is counted */
     expect_limit(LIMIT_PORTS, LIMIT_CLIENT, "1 60 0 50 60");
+    question.hosts = 2;
+    question.sessions = 120; /* connections to different hosts may share a port */
+    expect_limit(LIMIT_PORTS, LIMIT_CLIENT, "1 60 0 60 120");
     question.port = 5432;
+    char waiting[512];
+    snprintf(waiting, sizeof waiting, "sl local\n%s", two);
+    write_file("net/tcp", waiting);
+    assert_true(expect_limit(LIMIT_PORTS, LIMIT_CLIENT, "1 60 2 60 116")->is_estimate);
+    write_file("net/tcp", "sl local\n");
+    question.hosts = 1;
+    question.sessions = SESSIONS;
     question.is_remote = true; /* its port is a port of another machine */
     write_file("sys/net/ipv4/ip_local_port_range", "5432 5491\n");
     assert_string_equal(find(LIMIT_PORTS, LIMIT_CLIENT)->note, "");
