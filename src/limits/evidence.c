@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "base/mono.h"
@@ -646,16 +647,9 @@ void evidence_name_limits(const struct evidence *evidence, const struct result *
     for (size_t i = 0; i < findings->count; i++) {
         /* a session that reconnects may be lost more than once; some of the sessions that tried
          * were dropped */
-        struct finding moved = findings->entries[i];
-        moved.sessions += moved.tries < sessions->dropped ? moved.tries : sessions->dropped;
-        if (moved.sessions > sessions->requested) {
-            moved.sessions = sessions->requested;
-        }
-        /* most sessions first; findings with equal sessions keep their order */
-        size_t to = i;
-        for (; to > 0 && findings->entries[to - 1].sessions < moved.sessions; to--) {
-            findings->entries[to] = findings->entries[to - 1];
-        }
-        findings->entries[to] = moved;
+        struct finding *finding = &findings->entries[i];
+        finding->sessions += MIN(finding->tries, sessions->dropped);
+        finding->sessions = MIN(finding->sessions, sessions->requested);
     }
+    findings_sort(findings->entries, findings->count);
 }

@@ -20,3 +20,15 @@ const char *const limit_id_names[LIMIT_IDS] = {[LIMIT_OPEN_FILES] = "open_files"
                                                [LIMIT_SESSIONS] = "sessions",
                                                [LIMIT_BACKLOG] = "backlog",
                                                [LIMIT_GONE] = "gone"};
+
+void findings_sort(struct finding *findings, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const struct finding moved = findings[i];
+        size_t to = i;
+        for (; to > 0 && findings[to - 1].sessions < moved.sessions; to--) {
+            findings[to] = findings[to - 1];
+        }
+        findings[to] = moved;
+    }
+}

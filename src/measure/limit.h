@@ -89,6 +89,10 @@ struct findings {
     struct finding entries[FINDINGS_MAX];
 };
 
+/* Sorts the findings: the limit that cost the most sessions becomes the first. Findings with equal
+ * numbers of sessions keep their order. */
+void findings_sort(struct finding *findings, size_t count);
+
 /* names of the sides: "client", "server", "database" */
 extern const char *const limit_side_names[];
 extern const char *const limit_id_names[];    /* names of the limits for JSON: "open_files", ... */

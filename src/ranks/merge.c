@@ -319,6 +319,8 @@ struct merge {
     size_t joined_count;
     /* histograms of each host; owned; NULL with one host */
     struct histogram (*host_histograms)[OPERATIONS];
+    struct finding *findings; /* the limits that the ranks hit; owned */
+    size_t finding_count;
 };
 
 static bool grow_slots(struct slots *slots, size_t count)
@@ -915,6 +917,7 @@ void merge_destroy(struct merge *merge)
     free(merge->samples);
     free(merge->joined);
     free(merge->host_histograms);
+    free(merge->findings);
     free(merge);
 }
 
@@ -960,10 +963,10 @@ static void add_totals(struct merge *merge, struct reader *reader, const struct 
 }
 
 /* Adds a finding, or counts it together with the same finding of another rank. For a limit of the
- * client, which is a limit of its machine, the evidence names the machine. */
-static void add_finding(struct result *result, const char *machine, struct finding *finding)
+ * client, which is a limit of its machine, the evidence names the machine. Returns false if memory
+ * runs out. */
+static bool add_finding(struct merge *merge, const char *machine, struct finding *finding)
 {
-    struct findings *all = &result->findings;
     char place[100] = "";
     if (finding->side == LIMIT_CLIENT) {
         char evidence[sizeof finding->evidence];
@@ -972,30 +975,38 @@ static void add_finding(struct result *result, const char *machine, struct findi
         snprintf(finding->evidence, sizeof finding->evidence, "machine %.60s: %.220s", machine,
                  evidence);
     }
-    for (size_t i = 0; i < all->count; i++) {
-        struct finding *known = &all->entries[i];
+    for (size_t i = 0; i < merge->finding_count; i++) {
+        struct finding *known = &merge->findings[i];
         if (known->id == finding->id && known->side == finding->side &&
             strcmp(known->name, finding->name) == 0 &&
             strncmp(known->evidence, place, strlen(place)) == 0) {
             known->sessions += finding->sessions;
             known->tries += finding->tries;
-            return;
+            return true;
         }
     }
-    if (all->count < FINDINGS_MAX) {
-        all->entries[all->count++] = *finding;
+    struct finding *all = realloc(merge->findings, (merge->finding_count + 1) * sizeof *all);
+    if (all == NULL) {
+        return false;
     }
+    merge->findings = all;
+    all[merge->finding_count++] = *finding;
+    return true;
 }
 
-static void add_findings(struct merge *merge, unsigned rank, struct reader *reader, size_t count)
+/* Adds the findings of a rank. Returns false if memory runs out. */
+static bool add_findings(struct merge *merge, unsigned rank, struct reader *reader, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    bool has_memory = true;
+    for (size_t i = 0; i < count && has_memory; i++) {
         struct finding finding;
         get_bytes(reader, &finding, sizeof finding);
-        if (!reader->has_failed) {
-            add_finding(merge->result, merge->result->ranks[rank].machine, &finding);
+        if (reader->has_failed) {
+            break;
         }
+        has_memory = add_finding(merge, merge->result->ranks[rank].machine, &finding);
     }
+    return has_memory;
 }
 
 /* Adds the sessions of a rank. Returns false if memory runs out. */
@@ -1085,12 +1096,13 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
     }
     add_head(merge, rank, &head);
     add_totals(merge, &reader, &head);
-    add_findings(merge, rank, &reader, head.findings);
+    const bool has_memory = add_findings(merge, rank, &reader, head.findings);
     add_causes(&result->causes, &reader, head.causes, result->ranks[rank].machine,
                &merge->operations, result->start_mono_ns);
     result->causes.others += head.other_causes;
-    if (!add_sessions(merge, &reader, head.sessions) || !add_trace(merge, rank, &reader, &head) ||
-        !add_intervals(merge, &reader) || !add_samples(merge, rank, &reader)) {
+    if (!has_memory || !add_sessions(merge, &reader, head.sessions) ||
+        !add_trace(merge, rank, &reader, &head) || !add_intervals(merge, &reader) ||
+        !add_samples(merge, rank, &reader)) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the result of rank %u", rank);
         return STATUS_FATAL;
     }
@@ -1377,6 +1389,10 @@ static void add_up_held(struct slots *slots)
 bool merge_finish(struct merge *merge)
 {
     struct result *result = merge->result;
+    findings_sort(merge->findings, merge->finding_count);
+    for (size_t i = 0; i < merge->finding_count && i < FINDINGS_MAX; i++) {
+        result->findings.entries[result->findings.count++] = merge->findings[i];
+    }
     add_up_held(&merge->seconds);
     add_up_held(&merge->stages);
     for (size_t i = 0; i < merge->stages.count; i++) {

@@ -295,6 +295,43 @@ TEST(test_two)
     }
 }
 
+/* The limits of all ranks are merged: the limit that cost the most sessions is the first, and a
+ * full list lacks the limits that cost the fewest. */
+TEST(test_findings_of_ranks)
+{
+    enum {
+        RANKS = FINDINGS_MAX + 2 /* each of the first ranks has a limit of its own */
+    };
+    const struct operation_list operations = operation_list_all();
+    struct result *whole = make_whole(RANKS, RANKS, 1);
+    struct merge *merge = merge_create(whole, &operations);
+    for (unsigned r = 0; r < RANKS; r++) {
+        struct part part;
+        struct buffer bytes = {0};
+        struct error error = {.kind = ERROR_NONE};
+        part_init(&part, r, 1, 10);
+        part.result.findings.count = 1;
+        struct finding *finding = &part.result.findings.entries[0];
+        *finding = (struct finding){.side = LIMIT_DATABASE, .sessions = r + 1};
+        snprintf(finding->name, sizeof finding->name, "%u", r + 1 < RANKS ? r : 0);
+        pack(&part, &bytes);
+        assert_int_equal(merge_add(merge, r, bytes.bytes, bytes.length, &error), STATUS_OK);
+        buffer_fini(&bytes);
+        part_fini(&part);
+    }
+    assert_true(merge_finish(merge));
+    assert_int_equal(whole->findings.count, FINDINGS_MAX);
+    for (unsigned i = 0; i < FINDINGS_MAX; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%u", i == 0 ? 0 : FINDINGS_MAX + 1 - i);
+        assert_string_equal(whole->findings.entries[i].name, name);
+        assert_int_equal(whole->findings.entries[i].sessions,
+                         i == 0 ? 1 + RANKS : FINDINGS_MAX + 2 - i);
+    }
+    merge_destroy(merge);
+    result_free(whole);
+}
+
 /* Rows from before the run are counted once. The rows that a rank added still count after the
  * rank's end. */
 TEST(test_rows_held)
