@@ -29,28 +29,35 @@ static void on_begin(void *context, const struct level *level)
     job->evidence = evidence_begin(question);
 }
 
+/* Returns the limits that a failed level hit, which the caller frees; NULL if memory runs out.
+ * `seen` is this process's part of the level. */
+static struct findings *find_limits(const struct job *job, const struct level *seen)
+{
+    struct result *at_level = calloc(1, sizeof *at_level);
+    struct findings *findings = calloc(1, sizeof *findings);
+    if (at_level != NULL && findings != NULL && seen->causes != NULL && job->evidence != NULL) {
+        at_level->start_mono_ns = job->result->start_mono_ns;
+        at_level->sessions = seen->ledger;
+        causes_init(&at_level->causes);
+        causes_copy(&at_level->causes, seen->causes);
+        evidence_find_limits(job->evidence, at_level, findings);
+        causes_fini(&at_level->causes);
+    }
+    free(at_level);
+    return findings;
+}
+
 static void on_level(void *context, const struct level *level, const struct level *seen)
 {
     struct job *job = context;
-    struct findings *findings = &job->result->findings;
-    if (job->search->failed == 0) {
-        /* forget the limits of an earlier level that a later level has passed */
-        findings->count = 0;
+    const struct search *search = job->search;
+    if (level->outcome == LEVEL_FAILED) {
+        search->levels[search->count - 1].findings = find_limits(job, seen);
     }
-    if (level->outcome == LEVEL_FAILED && level->sessions == job->search->failed) {
-        /* find the limits that the lowest failed level hit */
-        struct result *at_level = calloc(1, sizeof *at_level);
-        findings->count = 0;
-        if (at_level != NULL && seen->causes != NULL && job->evidence != NULL) {
-            at_level->start_mono_ns = job->result->start_mono_ns;
-            at_level->sessions = seen->ledger;
-            causes_init(&at_level->causes);
-            causes_copy(&at_level->causes, seen->causes);
-            evidence_find_limits(job->evidence, at_level, findings);
-            causes_fini(&at_level->causes);
-        }
-        free(at_level);
-    }
+    /* the result has the limits of the lowest failed level, which may be an earlier level */
+    const struct findings *lowest =
+        search->failed > 0 ? search->levels[search->failure].findings : NULL;
+    job->result->findings = lowest != NULL ? *lowest : (struct findings){.count = 0};
     run_files_add(job->files, CSV_LEVELS, level);
     live_note_held(job->live, job->search->held);
     if (!job->plan->is_quiet) {

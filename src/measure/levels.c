@@ -44,6 +44,7 @@ void level_fini(struct level *level)
         causes_fini(level->causes);
         free(level->causes);
     }
+    free(level->findings);
 }
 
 void search_fini(struct search *search)
@@ -58,18 +59,19 @@ void search_fini(struct search *search)
 
 void search_note_level(struct search *search)
 {
-    const size_t last = search->count - 1;
-    const struct level *level = &search->levels[last];
-    if (level->outcome == LEVEL_HELD && level->sessions > search->held) {
-        search->held = level->sessions;
-    } else if (level->outcome == LEVEL_FAILED && level->sessions > search->held &&
-               (search->failed == 0 || level->sessions <= search->failed)) {
-        search->failed = level->sessions;
-        search->failure = last;
+    const struct level *last = &search->levels[search->count - 1];
+    if (last->outcome == LEVEL_HELD && last->sessions > search->held) {
+        search->held = last->sessions;
     }
     /* a number of sessions that failed once and held later counts as held */
-    if (search->failed != 0 && search->failed <= search->held) {
-        search->failed = 0;
+    search->failed = 0;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct level *level = &search->levels[i];
+        if (level->outcome == LEVEL_FAILED && level->sessions > search->held &&
+            (search->failed == 0 || level->sessions <= search->failed)) {
+            search->failed = level->sessions;
+            search->failure = i;
+        }
     }
 }
 

@@ -80,6 +80,9 @@ struct level {
 
     /* causes of a failed level; owned; NULL = no causes, or no memory for them */
     struct causes *causes;
+    /* limits that a failed level hit on this process's machine; owned; NULL = the level did not
+     * fail, or memory ran out */
+    struct findings *findings;
 
     /* With several ranks: the memory, at the level's end, of the machine with the least room. */
     struct level_room {
@@ -116,8 +119,8 @@ struct search {
     size_t count;
     struct level *levels; /* levels in the order in which they were tried; owned */
     unsigned held;        /* sessions of the highest level that held; 0 = no level held */
-    unsigned failed; /* sessions of the lowest failed level above `held`; 0 = no level failed */
-    size_t failure;  /* index of the failed level in `levels` */
+    unsigned failed;      /* sessions of the lowest failed level above `held`; 0 = no such level */
+    size_t failure;       /* index of this level in `levels` */
     enum search_end end;
     char end_note[200];     /* figures of the bound that ended the search; may be empty */
     char figures_note[240]; /* reason why rows/s and latencies may not describe the server; may be

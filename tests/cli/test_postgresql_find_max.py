@@ -5,6 +5,7 @@ import time
 import harness
 from find_max import Searching
 from harness import PrivateServer
+from postgresql_proxy import Proxy
 
 HOLD = ("--hold", "500ms", "--read", "none")
 
@@ -33,6 +34,36 @@ class Limits(harness.Case, Searching):
         self.assertEqual(int(count), search.rows["acknowledged"])
         for key in ("server_memory_bytes", "server_cpu_percent", "client_memory_bytes"):
             self.assertTrue(any(level[key] is not None for level in search.levels), key)
+
+    def test_level_that_holds_on_its_second_try(self):
+        """9 sessions are refused once, and then held; 16 were refused before, and not tried again: the
+        result has the limit that refused the 16."""
+        server = PrivateServer(self)
+        harness.psql(server.superuser_url, "create role few login connection limit 8",
+                     "grant all on schema public to few")
+        out = self.out()
+        levels = out / "levels.csv"
+
+        def has_level(text):
+            return levels.is_file() and text in levels.read_text()
+
+        def to_client(data):
+            if b"53300" in data and has_level("\n16,failed"):
+                harness.psql(server.superuser_url, "alter role few connection limit 20")
+            return data
+
+        proxy = Proxy(self, server.url.replace("append@", "few@"), to_client=to_client)
+        process = self.start("find-max", proxy.url, "--hold", "2s", "--first", 8, "--batch", 10,
+                             "--connect-concurrency", 1, "--out", out)
+        harness.wait_until(lambda: has_level("\n9,held"), "9 sessions to be held")
+        process.send_signal(harness.signal.SIGINT)
+        ended = self.end(process, 130)
+        search = self.check_search(out, ended)
+        self.assertEqual([(level["sessions"], level["outcome"]) for level in search.levels[:4]],
+                         [(8, "held"), (16, "failed"), (9, "failed"), (9, "held")])
+        self.assertEqual(search.search["failed"], 16)
+        self.check_named(ended, search, "sessions", "database", "rolconnlimit")
+        self.assertRegex(ended.out, r"(?m)^Not held +16: .* refused, .*53300")
 
     def test_how_to_be_rid_of_the_rows(self):
         """The command that the report gives removes append's rows, and no others."""

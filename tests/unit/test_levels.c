@@ -82,8 +82,9 @@ TEST(test_held_and_failed)
         {30, LEVEL_UNFINISHED, 10, 40, 1}, {20, LEVEL_HELD, 20, 40, 1},
         {15, LEVEL_HELD, 20, 40, 1},       {50, LEVEL_FAILED, 20, 40, 1},
         {40, LEVEL_FAILED, 20, 40, 6},     {20, LEVEL_FAILED, 20, 40, 6},
-        {30, LEVEL_FAILED, 20, 30, 8},     {30, LEVEL_HELD, 30, 0, 8},
-        {31, LEVEL_FAILED, 30, 31, 10},    {60, LEVEL_HELD, 60, 0, 10},
+        {30, LEVEL_FAILED, 20, 30, 8},     {30, LEVEL_HELD, 30, 40, 6},
+        {31, LEVEL_FAILED, 30, 31, 10},    {45, LEVEL_HELD, 45, 50, 5},
+        {60, LEVEL_HELD, 60, 0, 5},
     };
     struct search search = {0};
     EACH_CASE (i, cases, "level %zu", i) {

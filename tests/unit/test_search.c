@@ -643,6 +643,9 @@ TEST(test_steps_try_the_last_one_again)
     assert_int_equal(search_next(&search, 297), 298);
     add_level(&search, 298, false, 297);
     assert_int_equal(search_next(&search, 297), 0);
+    /* after 298 has held, the search goes on below 594, which has failed */
+    add_level(&search, 298, true, 0);
+    assert_int_equal(search_next(&search, 297), 298 + (594 - 298) / 2);
     search_fini(&search);
 }
 
@@ -670,7 +673,7 @@ TEST(test_reading_a_search)
     } made[] = {{10, LEVEL_HELD, 100, 5, 1000},    {20, LEVEL_HELD, 150, 20, 1400},
                 {40, LEVEL_FAILED, 900, 30, 9999}, {30, LEVEL_HELD, 120, 8, 3000},
                 {31, LEVEL_FAILED, 130, 40, -1},   {31, LEVEL_HELD, 110, 9, -1}};
-    static const unsigned failed_then[] = {0, 0, 40, 40, 31, 0};
+    static const unsigned failed_then[] = {0, 0, 40, 40, 31, 40};
     struct search search = {.p99_bound_ns = 10};
     assert_null(search_knee(&search));
     assert_true(search_session_bytes(&search) < 0);
