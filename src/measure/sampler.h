@@ -126,9 +126,11 @@ struct resource_summary {
     uint64_t max_client_memory_bytes;  /* the highest RSS of this program */
     uint64_t bare_client_memory_bytes; /* the RSS before the first session; 0 = unknown */
     double client_cpu_s;               /* CPU time of append, user + system, over the run */
-    double server_cpu_s;  /* CPU time, user + system, from the gate to the last answer; negative =
-                             unknown */
-    int64_t suspended_ns; /* time for which this program was stopped, frozen, asleep or paused */
+    /* CPU time of the server, user + system, from the gate to the last answer; with several ranks,
+     * of the servers of all machines; negative = unknown */
+    double server_cpu_s;
+    unsigned hosts_measured; /* number of hosts of the target whose servers server_cpu_s includes */
+    int64_t suspended_ns;    /* time for which this program was stopped, frozen, asleep or paused */
     enum memory_source memory_source;
     unsigned max_server_processes;
     unsigned servers;      /* number of process trees in the figures; 0 = unknown */

@@ -762,6 +762,7 @@ void server_process_describe(const struct server_process *server, struct resourc
         missing += tree->was_attached ? 0 : 1;
         noted = tree->was_attached || !noted->was_attached ? noted : tree;
     }
+    summary->hosts_measured = (unsigned)(server->tree_count - missing);
     summary->server_pid = named->root.pid;
     memcpy(summary->server_name, named->root.name, sizeof summary->server_name);
     snprintf(note, size, "%s", server->note[0] != '\0' ? server->note : noted->note);

@@ -1299,8 +1299,8 @@ static void find_maxima(const struct merge *merge, struct resource_summary *all)
 }
 
 /* Merges the resources: takes CPU, memory and I/O of the server's machine if a rank has found the
- * server, else of the busiest machine. Adds up the CPU time and memory of this program over all
- * machines. Returns false if memory runs out. */
+ * server, else of the busiest machine. Adds up the CPU time and memory of this program, and the
+ * CPU time of the servers, over all machines. Returns false if memory runs out. */
 static bool join_resources(struct merge *merge)
 {
     struct result *result = merge->result;
@@ -1322,6 +1322,8 @@ static bool join_resources(struct merge *merge)
     all->max_client_memory_bytes = all->bare_client_memory_bytes = 0;
     bool is_bare_known = true;
     all->client_cpu_s = 0;
+    all->server_cpu_s = -1;
+    all->hosts_measured = 0;
     all->suspended_ns = 0;
     all->mean_cpu.client = 0;
     for (size_t i = 0; i < result->rank_count; i++) {
@@ -1331,6 +1333,10 @@ static bool join_resources(struct merge *merge)
             all->bare_client_memory_bytes += one->bare_client_memory_bytes;
             is_bare_known = is_bare_known && one->bare_client_memory_bytes > 0;
             all->client_cpu_s += one->client_cpu_s;
+            if (one->server_cpu_s >= 0) { /* one rank on each machine measures the servers there */
+                all->server_cpu_s = fmax(all->server_cpu_s, 0) + one->server_cpu_s;
+                all->hosts_measured += one->hosts_measured;
+            }
             all->suspended_ns = MAX(all->suspended_ns, one->suspended_ns);
             if (strcmp(result->ranks[i].machine, best->machine) == 0) {
                 all->mean_cpu.client += fmax(one->mean_cpu.client, 0);

@@ -398,6 +398,16 @@ static void fill_speed(struct figure_set *set, const struct plan *plan, const st
          NUMBER_IF(RATE_ACHIEVED_PERCENT, has_rate && rate >= 0, rate));
 }
 
+/* Returns whether server_cpu_s includes the servers of all hosts that have rows of the run. */
+static bool has_all_servers(const struct result *result)
+{
+    unsigned hosts = 0;
+    for (size_t i = 0; i < result->host_count; i++) {
+        hosts += result->hosts[i].counters[RECORDER_ROWS_ACKNOWLEDGED] > 0 ? 1 : 0;
+    }
+    return result->host_count <= 1 || hosts <= result->resources.hosts_measured;
+}
+
 static void fill_resources(struct figure_set *set, const struct result *result)
 {
     const struct resource_summary *resources = &result->resources;
@@ -431,7 +441,7 @@ static void fill_resources(struct figure_set *set, const struct result *result)
          NUMBER_IF(MAX_CLIENT_MEMORY_MIB, client_bytes > 0, figures_mib(client_bytes)),
          COUNT_IF(MAX_CLIENT_MEMORY_BYTES, client_bytes > 0, client_bytes),
          NUMBER(CLIENT_CPU_S, resources->client_cpu_s), POSITIVE(SERVER_CPU_S, server_s),
-         NUMBER_IF(SERVER_CPU_US_PER_ROW, server_s >= 0,
+         NUMBER_IF(SERVER_CPU_US_PER_ROW, server_s >= 0 && has_all_servers(result),
                    1e6 * server_s / (double)result->rows.acknowledged),
          NUMBER(SUSPENDED_S, figures_seconds(resources->suspended_ns)));
 }

@@ -509,6 +509,30 @@ TEST_BETWEEN(test_summary, set_up, NULL)
     expect_cells(expected, COUNT_OF(expected));
 }
 
+/* The server's CPU time of a row is unknown if the server of a host with rows was not measured. */
+TEST_BETWEEN(test_server_cpu_of_hosts, set_up, NULL)
+{
+    static const struct {
+        unsigned hosts, measured;
+        uint64_t rows[2];
+        const char *us_per_row;
+    } cases[] = {{1, 0, {7, 0}, "0.823"},
+                 {2, 2, {7, 1}, "0.823"},
+                 {2, 1, {7, 1}, ""},
+                 {2, 1, {7, 0}, "0.823"}};
+    EACH_CASE (i, cases, "case %zu", i) {
+        uint64_t counters[2][RECORDER_COUNTERS] = {{0}};
+        struct host_result hosts[2] = {{.counters = counters[0]}, {.counters = counters[1]}};
+        counters[0][RECORDER_ROWS_ACKNOWLEDGED] = cases[i].rows[0];
+        counters[1][RECORDER_ROWS_ACKNOWLEDGED] = cases[i].rows[1];
+        result.hosts = hosts;
+        result.host_count = cases[i].hosts;
+        result.resources.hosts_measured = cases[i].measured;
+        const char *const expected[][2] = {{"server_cpu_us_per_row", cases[i].us_per_row}};
+        expect_cells(expected, 1);
+    }
+}
+
 TEST_BETWEEN(test_summary_of_sessions, set_up, NULL)
 {
     static const char *const expected[][2] = {

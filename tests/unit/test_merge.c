@@ -547,31 +547,36 @@ TEST(test_traces)
     }
 }
 
-/* The note names the servers that are in the figures and those that are missing. */
+/* The note names the servers that are in the figures and those that are missing. The CPU time of
+ * the servers is the sum of all machines. */
 TEST(test_servers)
 {
     static const struct {
         /* hosts of the target, and how many of them are on each rank's machine */
         unsigned hosts, here[2];
-        bool is_lost; /* whether the second rank is lost */
+        bool is_lost;      /* whether the second rank is lost */
+        unsigned measured; /* servers whose CPU time is known: 10 s each */
         const char *note;
     } cases[] = {
-        {1, {0, 0}, false, "no rank is on the server's machine; CPU was measured on machine m0"},
+        {1, {0, 0}, false, 0, "no rank is on the server's machine; CPU was measured on machine m0"},
         {1,
          {0, 0},
          true,
+         0,
          "no remaining rank is on the server's machine; CPU was measured "
          "on machine m0"},
-        {1, {0, 1}, false, "of machine m0, rank 1"},
-        {2, {1, 1}, false, "of machine m0, rank 0; other servers: ranks.csv"},
+        {1, {0, 1}, false, 1, "of machine m0, rank 1"},
+        {2, {1, 1}, false, 2, "of machine m0, rank 0; other servers: ranks.csv"},
         {3,
          {1, 1},
          false,
+         2,
          "of machine m0, rank 0; other servers: ranks.csv; 1 of 3 servers have "
          "no rank on their machine"},
         {2,
          {1, 1},
          true,
+         1,
          "of machine m0, rank 0; 1 of 2 servers have no remaining rank on "
          "their machine"},
     };
@@ -586,6 +591,8 @@ TEST(test_servers)
             part_init(&part, r, 1, 10);
             part.own.hosts_here = cases[i].here[r];
             part.own.resources.server_pid = cases[i].here[r] > 0 ? 7 : 0;
+            part.own.resources.server_cpu_s = cases[i].here[r] > 0 ? 10 : -1;
+            part.own.resources.hosts_measured = cases[i].here[r];
             snprintf(part.own.resources.io_of.note, sizeof part.own.resources.io_of.note,
                      "the server is elsewhere; no size");
             pack(&part, &bytes);
@@ -599,6 +606,9 @@ TEST(test_servers)
         }
         assert_true(merge_finish(merge));
         assert_string_equal(whole->resources.server_note, cases[i].note);
+        const unsigned measured = cases[i].measured;
+        assert_true(whole->resources.server_cpu_s == (measured > 0 ? 10.0 * measured : -1));
+        assert_int_equal(whole->resources.hosts_measured, measured);
         /* expected note on the disk: if no rank looked at the disk, it begins as the server's note
          */
         char note[100];

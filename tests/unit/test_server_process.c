@@ -289,6 +289,7 @@ TEST_BETWEEN(several_servers_are_added_up, set_up, tear_down)
     server_process_describe(process, &description);
     assert_int_equal(one.processes, CHILDREN + 1);
     assert_int_equal(description.servers, 1);
+    assert_int_equal(description.hosts_measured, 2);
     server_process_destroy(process);
 
     struct server_place places[] = {{.port = 1}, {.port = server->port}};
@@ -297,6 +298,7 @@ TEST_BETWEEN(several_servers_are_added_up, set_up, tear_down)
     server_process_describe(process, &description);
     assert_int_equal(one.processes, CHILDREN + 1);
     assert_int_equal(description.servers, 1);
+    assert_int_equal(description.hosts_measured, 1);
     assert_int_equal(description.server_pid, server->pid);
     check_note(process, "1 of 2 servers not found: nothing on this machine listens on");
     server_process_destroy(process);
