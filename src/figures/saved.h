@@ -71,7 +71,8 @@ enum {
     SAVED_RUN_PATH_BYTES = 1024,
     SAVED_SWEEP_LIST_MAX = 100, /* most sessions, records, variants or repeats */
     SAVED_SWEEP_VARIANT_BYTES = 64,
-    SAVED_SWEEP_NAME_BYTES = SAVED_SWEEP_VARIANT_BYTES + 32,
+    /* two numbers of 20 digits, a repeat of up to 10, their separators, and the variant */
+    SAVED_SWEEP_NAME_BYTES = 20 + 1 + 20 + 1 + 1 + 10 + SAVED_SWEEP_VARIANT_BYTES,
     SAVED_SWEEP_REASON_BYTES = 512,
 };
 

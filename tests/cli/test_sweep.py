@@ -369,7 +369,7 @@ class Refusals(harness.Case, Sweeping):
         (self.folder / "there").mkdir()
         self.refused("sweep", *QUICK, "null:", "--out", "there", code=2, pattern="exists already")
         self.refused("sweep", *QUICK, "null:", "--out", "x" * 900, code=2,
-                     pattern="--out must be a path of 1 to 863 bytes")
+                     pattern="--out must be a path of 1 to 842 bytes")
         (self.folder / "file").write_text("")
         self.refused("sweep", *QUICK, "null:", "--out", "file/x", code=2,
                      pattern="Not a directory")

@@ -260,6 +260,20 @@ TEST(test_names_of_runs)
     assert_int_equal(sweep.run_count, 2);
     assert_string_equal(sweep.runs[1].name, "2");
     free(sweep.runs);
+    /* the longest name */
+    sweep = (struct saved_sweep){
+        .sessions = {UINT64_MAX},
+        .sessions_count = 1,
+        .records = {UINT64_MAX},
+        .records_count = 1,
+        .variants = {.texts = {"a=" TEXT_31 "012345678901234567890123456789"}, .count = 1},
+        .repeat = SAVED_SWEEP_LIST_MAX};
+    assert_int_equal(strlen(sweep.variants.texts[0]), SAVED_SWEEP_VARIANT_BYTES - 1);
+    assert_int_equal(saved_sweep_make_runs(&sweep, &error), STATUS_OK);
+    assert_string_equal(sweep.runs[SAVED_SWEEP_LIST_MAX - 1].name,
+                        "18446744073709551615x18446744073709551615-a=" TEXT_31
+                        "012345678901234567890123456789-100");
+    free(sweep.runs);
 }
 
 /* Details of sweep.json at the bounds of their ranges. */
