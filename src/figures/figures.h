@@ -437,7 +437,7 @@ enum figure_better {
     /* a batch: from its due time to its acknowledgement, or to giving up, which is a lower bound */ \
     /* a committed transaction: from its due time to the answer to COMMIT, without think time */ \
     X(RESPONSE, "response", 3, WITH_RATE, TOTALS, "append_response_duration_seconds", \
-      "Time from when a batch was due until it was acknowledged.") \
+      "Time from when a batch or transaction was due until its answer, or until append gave up.") \
     /* a count or query that succeeds: from call to return */ \
     X(READ, "read", 1, ALWAYS, INTERVALS, "append_read_duration_seconds", "Time of a read.") \
     /* an open after a loss or with --churn, if it succeeds: from call to return */ \

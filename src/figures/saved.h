@@ -251,9 +251,9 @@ bool saved_sweep_figure(const struct saved_sweep *sweep, size_t sessions, size_t
                         const char *name, struct spread *figure);
 
 /* Compares the server settings in the run.json of all done runs with the settings of the first done
- * run. Returns the settings that differ: [{"setting", "run", "value", "other_run", "other_value"},
- * ...], each setting once, with the first other run that differs. The caller owns the result; NULL
- * when out of memory. */
+ * run that reported settings. Returns the settings that differ: [{"setting", "run", "value",
+ * "other_run", "other_value"}, ...], each setting once, with the first other run that differs. The
+ * caller owns the result; NULL when out of memory. */
 json_t *saved_sweep_changes(const struct saved_sweep *sweep);
 
 /* Writes a text such as "setting fsync of the server changed: on in 1x1000, off in 2x1000". */

@@ -33,7 +33,7 @@ bool container_parse(const char *text, size_t length, struct container *containe
 bool container_cut_path(char *path, const char *id);
 
 /* Finds the container that the plan names, if it names one. Returns EXIT_CODE_USAGE on failure;
- * *error then says what to do. */
+ * *error then says what to do. Returns EXIT_CODE_INTERRUPTED after a signal. */
 enum exit_code container_find(struct container *container, const struct plan *plan,
                               struct error *error);
 

@@ -88,7 +88,7 @@ struct batch_ledger {
  *   begun  = committed + rolled back + failed + in doubt + unfinished
  *   tries  = begun + retries
  *   failed = exhausted + refused + lost
- *   due    = begun + skipped + not begun, with --rate
+ *   due + not due = begun + skipped + not begun, with a rate; not due: begun without a due time
  *
  * A transaction is in doubt when the connection died between sending COMMIT (or a write that is a
  * transaction by itself) and the answer. A transaction whose connection died earlier has failed.
