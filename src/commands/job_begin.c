@@ -414,9 +414,8 @@ static enum exit_code make_memory(struct job *job, struct error *error)
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     const struct plan_share share = plan_share(plan);
     const unsigned shards = cpus > SHARDS_MIN ? (unsigned)cpus : SHARDS_MIN;
-    job->recorder =
-        recorder_create_for_hosts(share.count + share.idle, shards, plan_operations(plan).count,
-                                  plan->host_count > 0 ? plan->host_count : 1);
+    job->recorder = recorder_create(share.count + share.idle, shards, plan_operations(plan).count,
+                                    plan->host_count > 0 ? plan->host_count : 1);
     job->result = job->recorder == NULL ? NULL : make_result(job);
     const bool has_metrics = has_metrics_of_script(job);
     if (has_metrics) {

@@ -78,13 +78,8 @@ static size_t count_scripted(const struct recorder *recorder)
     return recorder->operations > OPERATIONS ? recorder->operations - OPERATIONS : 0;
 }
 
-struct recorder *recorder_create(unsigned sessions, unsigned shards, size_t operations)
-{
-    return recorder_create_for_hosts(sessions, shards, operations, 1);
-}
-
-struct recorder *recorder_create_for_hosts(unsigned sessions, unsigned shards, size_t operations,
-                                           size_t hosts)
+struct recorder *recorder_create(unsigned sessions, unsigned shards, size_t operations,
+                                 size_t hosts)
 {
     size_t count = 1;
     while (count * hosts < shards) {

@@ -65,12 +65,11 @@ struct recorder_latency histogram_latency(const struct histogram *histogram);
 struct recorder;
 
 /* Creates a recorder for sessions 0 … sessions-1 and operations 0 … operations-1. `shards` is the
- * least number of shards. With several hosts each session has counters for every host, and the
- * shards are divided among the hosts; the number of shards of a host is a power of two. Returns
- * NULL when out of memory. */
-struct recorder *recorder_create(unsigned sessions, unsigned shards, size_t operations);
-struct recorder *recorder_create_for_hosts(unsigned sessions, unsigned shards, size_t operations,
-                                           size_t hosts);
+ * least number of shards; `hosts` is at least 1. With several hosts each session has counters for
+ * every host, and the shards are divided among the hosts; the number of shards of a host is a power
+ * of two. Returns NULL when out of memory. */
+struct recorder *recorder_create(unsigned sessions, unsigned shards, size_t operations,
+                                 size_t hosts);
 void recorder_destroy(struct recorder *recorder);
 size_t recorder_operations(const struct recorder *recorder);
 

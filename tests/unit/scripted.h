@@ -262,7 +262,7 @@ static inline struct result *run(const struct plan *plan)
     struct setup setup = {0};
     struct generator *generator = NULL;
     struct result *result = calloc(1, sizeof *result);
-    struct recorder *recorder = recorder_create(plan_sessions_all(plan), 4, OPERATIONS);
+    struct recorder *recorder = recorder_create(plan_sessions_all(plan), 4, OPERATIONS, 1);
     assert_true(result != NULL && recorder != NULL);
     assert_true(recorder_snapshot_init(&result->totals, OPERATIONS));
     assert_int_equal(setup_allocate(&setup, plan, NULL), EXIT_CODE_OK);

@@ -262,7 +262,7 @@ TEST(test_counts_one_by_one)
         {130, 170, 1, 1, 40}, {110, 120, 2, 2, 40}, {115, 115, 2, 2, 40},
     };
     struct plan plan = make_plan();
-    struct recorder *recorder = recorder_create(1, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(1, 1, OPERATIONS, 1);
     assert_non_null(recorder);
     struct load load = {.plan = &plan, .recorder = recorder};
     struct session session = {.load = &load};
@@ -279,7 +279,7 @@ TEST(test_counts_one_by_one)
 TEST(test_the_longest_gap)
 {
     struct plan plan = make_plan();
-    struct recorder *recorder = recorder_create(1, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(1, 1, OPERATIONS, 1);
     assert_non_null(recorder);
     struct load load = {.plan = &plan, .recorder = recorder, .gate = {.go_ns = 1000}};
     struct session session = {.load = &load};
@@ -459,7 +459,7 @@ TEST(test_batches_that_were_not_sent)
 TEST(test_waits_of_many_batches)
 {
     struct plan plan = {.sessions = 1, .batch_rows = 1, .rate.first = 1000000000};
-    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS, 1);
     struct recorder_snapshot *snapshot = calloc(1, sizeof *snapshot);
     assert_non_null(recorder);
     assert_non_null(snapshot);
@@ -502,7 +502,7 @@ TEST(test_epochs)
 {
     const int64_t s_ns = MONO_NS_PER_S;
     struct plan plan = {.sessions = 2, .batch_rows = 100, .rate.first = 1000};
-    struct recorder *recorder = recorder_create(2, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(2, 1, OPERATIONS, 1);
     struct load load = {.plan = &plan,
                         .recorder = recorder,
                         .gate = {.go_ns = s_ns},

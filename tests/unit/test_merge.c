@@ -401,7 +401,7 @@ TEST(test_seconds)
             part_init(&part, r, 1, 10);
             part.held = r == 0 ? 50000 : 0; /* rows from before the run */
             assert_true(recorder_snapshot_add_hosts(&part.result.totals, 2));
-            part.recorder = recorder_create_for_hosts(1, 1, OPERATIONS, 2);
+            part.recorder = recorder_create(1, 1, OPERATIONS, 2);
             assert_non_null(part.recorder);
             for (size_t i = 0; r == 0 && cases[n].intervals[i].end_ms > 0; i++) {
                 add_interval(&part, cases[n].intervals[i].start_ms * MONO_NS_PER_MS,
@@ -652,7 +652,7 @@ TEST(test_spread)
     static const size_t series[] = {OPERATION_APPEND, OPERATION_READ};
     struct part parts[RANKS];
     struct recorder *recorders[RANKS];
-    struct recorder *alone = recorder_create(SESSIONS, 4, OPERATIONS);
+    struct recorder *alone = recorder_create(SESSIONS, 4, OPERATIONS, 1);
     struct recorder_snapshot alone_at[HALVES + 1];
     assert_non_null(alone);
     for (size_t half = 0; half <= HALVES; half++) {
@@ -660,7 +660,7 @@ TEST(test_spread)
     }
     for (unsigned r = 0; r < RANKS; r++) {
         part_init(&parts[r], r, 1, 1);
-        recorders[r] = recorder_create(SESSIONS / RANKS, 4, OPERATIONS);
+        recorders[r] = recorder_create(SESSIONS / RANKS, 4, OPERATIONS, 1);
         assert_non_null(recorders[r]);
     }
     for (size_t half = 0; half < HALVES; half++) {

@@ -47,7 +47,7 @@ static struct recorder_snapshot *new_snapshot(void)
  * sums are exact. There are fewer shards than threads, so threads share shards. */
 TEST(sums_are_exact_after_the_join)
 {
-    struct recorder *recorder = recorder_create(8, 3, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 3, OPERATIONS, 1);
     struct recorder_snapshot *snapshot = new_snapshot();
     struct worker workers[THREADS];
     assert_non_null(recorder);
@@ -83,7 +83,7 @@ TEST(sums_are_exact_after_the_join)
 
 TEST(a_snapshot_is_what_one_histogram_would_hold)
 {
-    struct recorder *recorder = recorder_create(70, 4, OPERATIONS);
+    struct recorder *recorder = recorder_create(70, 4, OPERATIONS, 1);
     struct recorder_snapshot *snapshot = new_snapshot();
     struct histogram *expected = calloc(1, sizeof(*expected));
     assert_non_null(recorder);
@@ -109,7 +109,7 @@ TEST(a_snapshot_is_what_one_histogram_would_hold)
 
 TEST(the_maximum_is_not_the_last)
 {
-    struct recorder *recorder = recorder_create(1, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(1, 1, OPERATIONS, 1);
     struct recorder_snapshot *snapshot = new_snapshot();
     assert_non_null(recorder);
     recorder_record(recorder, 0, OPERATION_READ, 200);
@@ -125,7 +125,7 @@ TEST(the_maximum_is_not_the_last)
 
 TEST(counters_do_not_mix)
 {
-    struct recorder *recorder = recorder_create(RECORDER_COUNTERS + 1, 2, OPERATIONS);
+    struct recorder *recorder = recorder_create(RECORDER_COUNTERS + 1, 2, OPERATIONS, 1);
     struct recorder_snapshot *snapshot = new_snapshot();
     assert_non_null(recorder);
     for (unsigned i = 0; i < RECORDER_COUNTERS; i++) {
@@ -148,7 +148,7 @@ TEST(operations_are_counted)
     enum {
         COUNTED = OPERATIONS + 2
     };
-    struct recorder *recorder = recorder_create(2, 2, COUNTED);
+    struct recorder *recorder = recorder_create(2, 2, COUNTED, 1);
     struct recorder_snapshot snapshot;
     assert_non_null(recorder);
     assert_true(recorder_snapshot_init(&snapshot, COUNTED));
@@ -178,7 +178,7 @@ TEST(operations_are_counted)
  * covers all hosts. */
 TEST(each_host_has_its_own_counts)
 {
-    struct recorder *recorder = recorder_create_for_hosts(3, 8, OPERATIONS, 3);
+    struct recorder *recorder = recorder_create(3, 8, OPERATIONS, 3);
     struct recorder_snapshot *snapshot = new_snapshot();
     struct intervals intervals;
     struct interval interval;
@@ -227,7 +227,7 @@ TEST(each_host_has_its_own_counts)
 
 TEST(snapshots_carry_their_time)
 {
-    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS, 1);
     struct recorder_snapshot *snapshot = new_snapshot();
     assert_non_null(recorder);
     const int64_t before_ns = mono_now_ns();
@@ -242,7 +242,7 @@ TEST(snapshots_carry_their_time)
 TEST(any_number_of_shards_works)
 {
     for (unsigned shards = 0; shards < 10; shards++) {
-        struct recorder *recorder = recorder_create(1000, shards, OPERATIONS);
+        struct recorder *recorder = recorder_create(1000, shards, OPERATIONS, 1);
         assert_non_null(recorder);
         recorder_add(recorder, 999, RECORDER_READS, 2);
         recorder_add(recorder, 0, RECORDER_READS, 3);
@@ -255,7 +255,7 @@ TEST(any_number_of_shards_works)
 TEST(stalled_sessions_are_counted)
 {
     uint64_t reading;
-    struct recorder *recorder = recorder_create(8, 2, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 2, OPERATIONS, 1);
     assert_non_null(recorder);
     assert_int_equal(recorder_count_stalled(recorder, 100, &reading), 0);
     for (unsigned i = 0; i < 5; i++) {
@@ -295,7 +295,7 @@ static struct intervals intervals;
 static int set_up_intervals(void **state)
 {
     (void)state;
-    counted = recorder_create(SESSIONS, 2, OPERATIONS);
+    counted = recorder_create(SESSIONS, 2, OPERATIONS, 1);
     return counted != NULL && intervals_init(&intervals, counted, mono_now_ns()) ? 0 : 1;
 }
 
@@ -358,7 +358,7 @@ TEST_BETWEEN(test_without_progress, set_up_intervals, tear_down_intervals)
 /* What the sessions do at this moment, and the counters of the warm-up, which count separately. */
 TEST(calls_and_the_warm_up)
 {
-    struct recorder *recorder = recorder_create(3, 4, OPERATIONS);
+    struct recorder *recorder = recorder_create(3, 4, OPERATIONS, 1);
     struct recorder_snapshot *snapshot = new_snapshot();
     struct recorder_call calls[3];
     uint64_t counters[RECORDER_COUNTERS];
@@ -401,7 +401,7 @@ TEST(calls_and_the_warm_up)
 TEST(each_session_has_a_shard)
 {
     for (unsigned shards = 1; shards <= 8; shards++) {
-        struct recorder *recorder = recorder_create(9, shards, OPERATIONS);
+        struct recorder *recorder = recorder_create(9, shards, OPERATIONS, 1);
         assert_non_null(recorder);
         for (unsigned i = 0; i < 9; i++) {
             recorder_record_times(recorder, i, OPERATION_APPEND, 100, i);

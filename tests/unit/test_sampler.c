@@ -169,7 +169,7 @@ static void check_entries(const struct resource_summary *summary)
 
 TEST(intervals_add_up)
 {
-    struct recorder *recorder = recorder_create(20, 4, OPERATIONS);
+    struct recorder *recorder = recorder_create(20, 4, OPERATIONS, 1);
     assert_non_null(recorder);
     /* rows from before the start of the sampler count as well */
     recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED, 5);
@@ -216,7 +216,7 @@ TEST(intervals_add_up)
 
 TEST(a_short_run_is_one_sample)
 {
-    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS, 1);
     assert_non_null(recorder);
     const int64_t before_ns = mono_now_ns();
     struct sampler *sampler = start(recorder, 3600 * MONO_NS_PER_S, true);
@@ -257,7 +257,7 @@ static void write_stat(int file, unsigned cpus, unsigned busy_ticks, unsigned id
 
 TEST(short_samples_do_not_set_maxima)
 {
-    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS, 1);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 1000 * MONO_NS_PER_MS, true);
     wait_for_intervals(1);
@@ -287,7 +287,7 @@ TEST(the_host_has_no_less_than_its_parts)
     const int file = mkstemp(path);
     assert_true(file >= 0);
     write_stat(file, 1, 9, 100);
-    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS, 1);
     assert_non_null(recorder);
     const struct sampler_config config = {.recorder = recorder,
                                           .server.is_embedded = true,
@@ -325,7 +325,7 @@ TEST(the_mean_is_that_of_the_work)
     const int file = mkstemp(path);
     assert_true(file >= 0);
     write_stat(file, 100, 0, 1000);
-    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS, 1);
     assert_non_null(recorder);
     const struct sampler_config config = {.recorder = recorder,
                                           .server.is_embedded = true,
@@ -362,7 +362,7 @@ TEST(the_mean_is_that_of_the_work)
 /* The last sample ends after the work, and has the table's size at that time. */
 TEST(a_table_has_the_size_of_the_samples_end)
 {
-    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS, 1);
     assert_non_null(recorder);
     const struct sampler_config config = {
         .recorder = recorder,
@@ -414,7 +414,7 @@ TEST(the_servers_cpu_time_is_that_of_the_work)
         for (;;) {
         }
     }
-    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS, 1);
     assert_non_null(recorder);
     const struct sampler_config config = {
         .recorder = recorder, .server.pid = server, .sample_interval_ns = 3600 * MONO_NS_PER_S};
@@ -442,7 +442,7 @@ TEST(the_servers_cpu_time_is_that_of_the_work)
 TEST(memory_is_read_between_samples_on_request)
 {
     const size_t bytes = 64 * MIB;
-    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS, 1);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 3600 * MONO_NS_PER_S, true);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
@@ -472,7 +472,7 @@ static void *request_readings(void *argument)
 
 TEST(any_thread_may_request_a_reading)
 {
-    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS, 1);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 20 * MONO_NS_PER_MS, true);
     pthread_t threads[POKERS];
@@ -492,7 +492,7 @@ TEST(any_thread_may_request_a_reading)
 /* A share of CPU is the process's CPU time divided by the time of all CPUs. */
 TEST(all_cpus_together_are_the_whole)
 {
-    struct recorder *recorder = recorder_create(8, 1, OPERATIONS);
+    struct recorder *recorder = recorder_create(8, 1, OPERATIONS, 1);
     assert_non_null(recorder);
     struct sampler *sampler = start(recorder, 3600 * MONO_NS_PER_S, true);
     const int64_t start_ns = mono_now_ns();

@@ -34,7 +34,7 @@ static int set_up(void **state)
     (void)state;
     snprintf(path, sizeof path, "/tmp/append-stat-XXXXXX");
     const int file = mkstemp(path);
-    recorder = recorder_create(3, 1, OPERATIONS);
+    recorder = recorder_create(3, 1, OPERATIONS, 1);
     sampler = NULL;
     config = (struct sampler_config){.recorder = recorder,
                                      .run_start_ns = mono_now_ns() - 100 * MONO_NS_PER_S,

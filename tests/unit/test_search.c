@@ -263,8 +263,8 @@ static void search(struct asked asked, unsigned bound, struct outcome *outcome)
                               .stack_bytes = 512 * 1024};
     struct setup setup = {0};
     struct generator *generator = NULL;
-    struct recorder *recorder = recorder_create_for_hosts(plan_sessions_all(&plan), 4, OPERATIONS,
-                                                          server.has_two_hosts ? 2 : 1);
+    struct recorder *recorder =
+        recorder_create(plan_sessions_all(&plan), 4, OPERATIONS, server.has_two_hosts ? 2 : 1);
     *outcome = (struct outcome){
         .search = {.bound = bound, .hold_ns = asked.hold_ns, .max_rows = asked.max_rows},
         .result = calloc(1, sizeof *outcome->result)};

@@ -388,7 +388,7 @@ static void run_case(const struct transactions_case *now, struct buffer *text)
                                 .server.is_pooled = with->is_pooled};
     struct load *load = calloc(1, sizeof *load);
     struct session *session = calloc(1, sizeof *session);
-    struct recorder *recorder = recorder_create(1, 1, OPERATIONS + script->operation_count);
+    struct recorder *recorder = recorder_create(1, 1, OPERATIONS + script->operation_count, 1);
     struct causes causes;
     assert_true(load != NULL && session != NULL && recorder != NULL);
     causes_init(&causes);

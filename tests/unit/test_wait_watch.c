@@ -158,7 +158,7 @@ static int set_up(void **state)
     (void)state;
     plan = (struct plan){.facts = &facts, .adapter = &adapter, .target.connect_timeout_s = 10};
     setup = (struct setup){.connection.waits = &queries};
-    recorder = recorder_create(SESSIONS, 1, OPERATIONS);
+    recorder = recorder_create(SESSIONS, 1, OPERATIONS, 1);
     waits = waits_create(SESSIONS, OPERATIONS, meanings);
     for (unsigned i = 0; i < SESSIONS; i++) {
         recorder_note_server_session(recorder, i, 100 + i);
