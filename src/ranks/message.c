@@ -94,7 +94,8 @@ void ranks_post_all(struct ranks *ranks, enum kind kind, const void *payload, si
     }
 }
 
-void ranks_open_message(const struct message *message, void *payload, size_t size)
+/* Copies the payload to `payload`, of `size` bytes; missing bytes are zeroed. */
+static void open_message(const struct message *message, void *payload, size_t size)
 {
     memset(payload, 0, size);
     memcpy(payload, message->bytes + HEAD_BYTES, MIN(size, message->size));
@@ -137,7 +138,7 @@ static void note_state(struct ranks *ranks, const struct message *message)
 {
     struct peer *peer = &ranks->peers[message->from];
     struct ranks_state state;
-    ranks_open_message(message, &state, sizeof state);
+    open_message(message, &state, sizeof state);
     pthread_mutex_lock(&ranks->lock);
     for (size_t i = 0; i < RECORDER_COUNTERS; i++) {
         ranks->others[i] += state.counters[i] - peer->state.counters[i];
@@ -175,13 +176,13 @@ static bool handle(struct ranks *ranks, const struct message *message)
     int64_t moments_ns[2];
     switch (message->kind) {
     case KIND_PING:
-        ranks_open_message(message, moments_ns, sizeof moments_ns[0]);
+        open_message(message, moments_ns, sizeof moments_ns[0]);
         moments_ns[1] = mono_now_ns();
         ranks_post(ranks, message->from, KIND_PONG, moments_ns, sizeof moments_ns);
         ranks->alert_ns = moments_ns[1] + ALERT_NS;
         return true;
     case KIND_PONG:
-        ranks_open_message(message, moments_ns, sizeof moments_ns);
+        open_message(message, moments_ns, sizeof moments_ns);
         note_pong(&ranks->peers[message->from], moments_ns);
         return true;
     case KIND_BEAT:
@@ -193,10 +194,10 @@ static bool handle(struct ranks *ranks, const struct message *message)
         note_state(ranks, message);
         return true;
     case KIND_ORDERS:
-        ranks_open_message(message, &ranks->orders, sizeof ranks->orders);
+        open_message(message, &ranks->orders, sizeof ranks->orders);
         return true;
     case KIND_END:
-        ranks_open_message(message, &end, sizeof end);
+        open_message(message, &end, sizeof end);
         ranks->is_broken = ranks->is_broken || end.is_broken;
         ranks_enter(ranks, message->from, end.is_merged ? PEER_MERGED : PEER_ENDED);
         return true;
@@ -331,7 +332,7 @@ unsigned ranks_receive(struct ranks *ranks, unsigned from, enum kind kind, void 
         return NO_RANK;
     }
     const unsigned sender = message->from;
-    ranks_open_message(message, payload, size);
+    open_message(message, payload, size);
     ranks_free_message(message);
     return sender;
 }

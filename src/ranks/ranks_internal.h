@@ -154,8 +154,6 @@ void ranks_await_all(struct ranks *ranks);
  * sets. */
 bool ranks_wait_on(struct ranks *ranks, struct wait *wait);
 
-/* Copies the payload to `payload`, of `size` bytes; missing bytes are zeroed. */
-void ranks_open_message(const struct message *message, void *payload, size_t size);
 void ranks_free_message(struct message *message); /* `message` may be NULL */
 
 /* Moves a rank to a stage, unless the stage is earlier than its present stage. */
