@@ -54,8 +54,8 @@ struct http_database {
     bool (*recognises_answer)(unsigned status, const char *headers, const char *body);
 
     /* Optional. Returns whether the database itself, and not a proxy in front of it, sent an answer
-     * with status 429 or from 500 on whose error classify_error did not read. NULL if classify_error
-     * reads every error of the database. */
+     * with status 429 or from 500 on whose error classify_error did not read. NULL if
+     * classify_error reads every error of the database. */
     bool (*is_own)(unsigned status, const char *headers, const char *body);
 
     /* Optional. Initialises a connection from its target; the connection is zeroed except for its

@@ -929,9 +929,9 @@ const struct option_entry option_table[] = {
                 "which costs less. `try` is `full` if this machine allows tracing; otherwise the "
                 "run goes on without the trace. Tracing needs root, or CAP_BPF and CAP_PERFMON.",
      .page = "io.md"},
-    {MEASURE | CERTIFY, "server-pid", "PID[!]", "server's process",
-     COUNT(server_pid, INT32_MAX), .store = store_server_pid, .default_text = "found by port",
-     OF(PLACE), .key = "server_pid", OF_SERVER,
+    {MEASURE | CERTIFY, "server-pid", "PID[!]", "server's process", COUNT(server_pid, INT32_MAX),
+     .store = store_server_pid, .default_text = "found by port", OF(PLACE), .key = "server_pid",
+     OF_SERVER,
      .details =
          "append measures this process and its children. append refuses a process that neither "
          "holds the server's port nor is related to the process that holds it. With a `!` "
