@@ -252,6 +252,9 @@ static int open_below(const struct disk_mount *mount)
 {
     const char *name = strrchr(mount->folder, '/');
     char parent[DISK_PATH_BYTES];
+    if (name == NULL) {
+        return -1;
+    }
     snprintf(parent, sizeof parent, "%.*s/", (int)(name - mount->folder), mount->folder);
     const int tree = (int)syscall(SYS_open_tree, AT_FDCWD, parent, TREE_CLONE | O_CLOEXEC);
     const int folder =
