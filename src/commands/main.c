@@ -1,12 +1,26 @@
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/process.h"
 #include "commands/command.h"
 
+/* Opens the standard streams that were closed before the program began, so that no file of a run
+ * gets their numbers, and with it their messages. Reading and writing still fail. */
+static void keep_stream_numbers(void)
+{
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
+        if (fcntl(stream, F_GETFD) < 0) {
+            (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
+    keep_stream_numbers();
     /* an inherited SIG_IGN would make waitpid() lose the exit statuses of children */
     signal(SIGCHLD, SIG_DFL);
     struct error error = {0};

@@ -7,11 +7,20 @@ import re
 import struct
 import subprocess
 import termios
+import xml.etree.ElementTree
 
 import harness
 
 
 class Terminal(harness.Case):
+    def test_closed_streams(self):
+        """No file of a run takes the number of a stream that the caller has closed, and gets its messages."""
+        junit = self.folder / "junit.xml"
+        process = self.start("-c", 'exec "$@" 2>&-', "sh", harness.BINARY, 2, "null:", "--duration", "4s", "--rate", 200,
+                             "--junit", junit, "--out", self.folder / "run", program="/bin/sh")
+        self.assertEqual(self.end(process, 0).err, "")
+        xml.etree.ElementTree.parse(junit)
+
     def on_terminal(self, *arguments, columns=80):
         """Runs the program with stderr on a terminal. Returns (exit code, stdout, bytes to the terminal)."""
         main, child = pty.openpty()
