@@ -142,7 +142,7 @@ static void add_kinds(struct buffer *html, const struct fault_series *series)
     static const struct page_column columns[] = {
         {"fault", AS_NAME},           {"what append did", AS_WORDS},
         {"done", AS_NUMBER},          {"could show a loss", AS_NUMBER},
-        {"with findings", AS_NUMBER}, {"share that loses a row", AS_NUMBER}};
+        {"with findings", AS_NUMBER}, {"share of faults that lose a row", AS_NUMBER}};
     page_table_begin(html, "Fault model", columns, COUNT_OF(columns));
     for (int kind = 0; kind < FAULT_KINDS; kind++) {
         const struct fault_tally tally = certificate_count(series, (enum fault_kind)kind);

@@ -78,7 +78,7 @@ void audit_take(struct audit *audit, const struct rows_id *id, const char *text,
 /* Judges all transactions, once all tables have been read, and updates the account. */
 void audit_judge(struct audit *audit);
 
-/* What the functions below need, with an open connection. */
+/* What the functions below need; `conn` is open. */
 struct audit_reading {
     struct audit *audit;
     const struct adapter *adapter;

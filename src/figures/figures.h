@@ -640,7 +640,7 @@ struct figure_value {
     bool is_known;
     uint64_t count;   /* value of the units COUNT, ID and FLAG; a counter has it even if the figure
                          is unknown */
-    double number;    /* value of all other units; of WORD, the number for the word */
+    double number;    /* value of all other units; for WORD, the number that stands for the word */
     const char *text; /* value of TEXT and WORD; borrowed; NULL and "" = no text */
 };
 

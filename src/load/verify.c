@@ -81,8 +81,9 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
     if (!generator_identifies_rows(plan, &setup->own->table)) {
         return usage_refuse(
             error,
-            "--verify rows: table '%.100s' has no columns n1 smallint, n2 int and n3 bigint that "
-            "identify a row, or --values fills them: use --verify count",
+            "--verify rows identifies a row by the columns n1 smallint, n2 int and n3 bigint; "
+            "table "
+            "'%.100s' does not have them, or --values fills them: use --verify count",
             plan->table_name);
     }
     if (!setup_had_rows(setup)) {

@@ -23,7 +23,7 @@ class Killed(harness.Postgresql):
         return process, out
 
     def kill(self, number):
-        """Ends the backends of some sessions at once; only backends that have appended count."""
+        """Ends the backends of some sessions at the same moment, and only backends that have appended rows."""
         left = number
 
         def kill_busy():

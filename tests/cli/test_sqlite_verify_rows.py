@@ -34,7 +34,7 @@ class Rows(VerifyRows, harness.Case):
     def test_table_without_identities(self):
         self.sql("create table other (n1 int, n2 int)")
         self.refused(1, 1, self.url, "--table", "other", "--verify", "rows", code=2,
-                     pattern="'other' has no columns n1 smallint, n2 int and n3 bigint")
+                     pattern="the columns n1 smallint, n2 int and n3 bigint; table 'other' does not have them")
 
     def test_table_with_a_column_n0(self):
         self.sql("create table other (n0 int, n1 smallint, n2 int, n3 bigint)",

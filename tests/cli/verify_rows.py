@@ -95,4 +95,4 @@ class VerifyRows:
     def test_table_without_identities(self):
         self.sql("create table other (n1 int, n2 int, n3 int)")
         self.refused(1, 1, self.url, "--table", "other", "--verify", "rows", code=2,
-                     pattern="'other' has no columns n1 smallint, n2 int and n3 bigint")
+                     pattern="the columns n1 smallint, n2 int and n3 bigint; table 'other' does not have them")

@@ -255,7 +255,7 @@ static inline void check_list(const struct plan *plan, const struct result *resu
     assert_int_equal(churns, counters[RECORDER_CHURNS]);
 }
 
-/* Runs the plan. The caller frees the result with end. */
+/* Runs the plan. The caller frees the result with end(). */
 static inline struct result *run(const struct plan *plan)
 {
     static const struct column column = {.name = "n", .type = COLUMN_INT64};

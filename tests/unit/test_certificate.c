@@ -498,7 +498,7 @@ TEST_BETWEEN(test_page, make_folder, remove_folder)
                       "<td class=\"n\" data-name=\"proof run\">0</td>");
     assert_part(page, "<th scope=\"row\">Lost</th><td class=\"n\" data-name=\"number\">12</td>"
                       "<td class=\"n\" data-name=\"proof run\">90</td>");
-    assert_part(page, "<td class=\"n\" data-name=\"share that loses a row\">–</td>");
+    assert_part(page, "<td class=\"n\" data-name=\"share of faults that lose a row\">–</td>");
     assert_part(page, "<th scope=\"row\">mount options</th>"
                       "<td class=\"words\" data-name=\"value\">rw,relatime</td>");
     assert_part(page, "<th scope=\"row\">fsync</th><td class=\"words\" data-name=\"value\">on</td>"
@@ -537,7 +537,8 @@ TEST_BETWEEN(test_page_of_a_certificate, make_folder, remove_folder)
     char *page = read_file("certificate.html");
     assert_part(page, "<div class=\"verdict valid\"><b>✓&nbsp;CERTIFIED</b></div>\n"
                       "<h1>No acknowledged row was lost");
-    assert_part(page, "<td class=\"n\" data-name=\"share that loses a row\">below 75 %</td>");
+    assert_part(page,
+                "<td class=\"n\" data-name=\"share of faults that lose a row\">below 75 %</td>");
     assert_part(page, "<tr class=\"bad\"><th scope=\"row\">Power loss</th>");
     assert_part(page, "There was no proof run.");
     free(page);

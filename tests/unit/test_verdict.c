@@ -2325,6 +2325,6 @@ TEST(test_words_about_levels_next_to_other_programs)
     for (size_t i = 0; i < 4; i++) {
         levels[i].cpu.server = -1;
     }
-    judge_found(&made->search, &made->result, &remote); /* all used by others or append */
+    judge_found(&made->search, &made->result, &remote); /* now nothing was used by the server */
     assert_non_null(strstr(made->result.verdict_reason, "at 3 of 3 levels"));
 }
