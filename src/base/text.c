@@ -313,6 +313,8 @@ bool text_parse_integer(const char *text, size_t length, int64_t *number)
     return true;
 }
 
+#define UNKNOWN_CHARACTER "\xef\xbf\xbd" /* U+FFFD */
+
 /* Decodes one character and returns the number of its bytes. An invalid byte gives *code 0 and the
  * result 1. Never reads past the terminator, which is not a continuation byte. */
 static size_t decode(const char *text, uint32_t *code)
@@ -369,13 +371,20 @@ static unsigned width_of(uint32_t code)
 void text_write_cell(FILE *stream, const char *before, const char *text)
 {
     const char *quote = strpbrk(text, ",\"\r\n") == NULL ? "" : "\"";
+    const char *unwritten = text;
     fputs(quote, stream);
     fputs(before, stream);
-    for (const char *next; (next = strchr(text, '"')) != NULL; text = next + 1) {
-        fwrite(text, 1, (size_t)(next - text), stream);
-        fputs("\"\"", stream);
+    while (*text != '\0') {
+        uint32_t code;
+        const char *const at = text;
+        text += decode(text, &code);
+        if (code == 0 || code == '"') {
+            fwrite(unwritten, 1, (size_t)(at - unwritten), stream);
+            fputs(code == 0 ? UNKNOWN_CHARACTER : "\"\"", stream);
+            unwritten = text;
+        }
     }
-    fputs(text, stream);
+    fputs(unwritten, stream);
     fputs(quote, stream);
 }
 
@@ -384,7 +393,8 @@ void text_add_utf8(struct buffer *buffer, const char *text)
     while (*text != '\0') {
         uint32_t code;
         const size_t length = decode(text, &code);
-        buffer_add(buffer, code != 0 ? text : "\xef\xbf\xbd", code != 0 ? length : 3);
+        buffer_add(buffer, code != 0 ? text : UNKNOWN_CHARACTER,
+                   code != 0 ? length : strlen(UNKNOWN_CHARACTER));
         text += length;
     }
 }

@@ -94,7 +94,7 @@ bool text_parse_two(const char *text, char mark, unsigned numbers[2]);
 bool text_parse_integer(const char *text, size_t length, int64_t *number);
 
 /* Writes a cell of a CSV file (RFC 4180), with `before` before its text: in quotes if `text` has a
- * comma, a quote or a line break. */
+ * comma, a quote or a line break. The cell is valid UTF-8, as that of text_add_utf8. */
 void text_write_cell(FILE *stream, const char *before, const char *text);
 
 /* Appends `text` as valid UTF-8: replaces each invalid byte with U+FFFD. */

@@ -268,7 +268,9 @@ static void add_note(struct chart *chart, const char *format, ...)
 {
     size_t used = strlen(chart->note);
     va_list list;
-    used += (size_t)snprintf(chart->note + used, 2, "%s", used > 0 ? " " : "");
+    if (used > 0 && used + 1 < sizeof chart->note) {
+        chart->note[used++] = ' ';
+    }
     va_start(list, format);
     vsnprintf(chart->note + used, sizeof chart->note - used, format, list);
     va_end(list);

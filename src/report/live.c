@@ -221,6 +221,7 @@ static bool describe_run(const struct live_run *run, uint64_t held, struct buffe
     struct figure_set set;
     run->results[1]->problems[PROBLEM_EXPECTATION].code = EXIT_CODE_OK;
     expectations_judge(run->expectations, run->plan, run->results[1]);
+    result_set_exit(run->results[1]);
     run->results[1]->expectations = run->expectations;
     FILE *stream = buffer_open(json);
     bool is_whole =

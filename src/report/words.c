@@ -268,8 +268,8 @@ static const char *format_argument(const struct option_entry *option, const json
     const char *word = json_string_value(value);
     if (word == NULL && option->type == OPTION_TIME) {
         const bool is_whole = fabs(number - round(number)) < 1e-9;
-        snprintf(text, UNITS_TEXT_BYTES, "%.0f%s", is_whole ? number : number * 1e3,
-                 is_whole ? "s" : "ms");
+        snprintf(text, UNITS_TEXT_BYTES, is_whole ? "%.0fs" : "%.9gms",
+                 is_whole ? number : number * 1e3);
     } else if (word == NULL) {
         snprintf(text, UNITS_TEXT_BYTES, "%.0f", number);
     } else if (strcmp(option->name, "read") == 0 && strcmp(word, "query") == 0) {

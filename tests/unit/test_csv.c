@@ -136,6 +136,8 @@ TEST(test_quoting)
         {"two\nlines", "\"two\nlines\""},
         {"two\r\nlines", "\"two\r\nlines\""},
         {"caf\xc3\xa9", "caf\xc3\xa9"},
+        {"cut \xd0", "cut \xef\xbf\xbd"},
+        {"\xff\"\xc3,", "\"\xef\xbf\xbd\"\"\xef\xbf\xbd,\""},
         {"=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"},
         {"@sum(a,b)", "\"'@sum(a,b)\""},
         {"+1 more", "'+1 more"},
