@@ -1,7 +1,7 @@
 /*
  * Reports for a terminal: lines of at most SCREEN_COLUMNS columns, without control characters. A
  * longer text is broken between words; a word that is wider than a line (a path, a URL) stays
- * whole. No text is cut.
+ * whole.
  */
 #ifndef REPORT_SCREEN_H
 #define REPORT_SCREEN_H
