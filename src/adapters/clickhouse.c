@@ -137,8 +137,8 @@ static enum status judge_insert(const struct adapter_conn *conn, enum status sta
     const int code = error->native_code;
     const bool is_block =
         !conn->has_own_blocks && rows > 0 && rows < BLOCK_ROWS && bytes < BLOCK_BYTES;
-    /* the parsers of all formats add the number of the row to their errors */
-    bool is_whole = is_block && strstr(answer, "(at row ") != NULL;
+    /* the parsers add the number of the row to their errors: "(at row 3)", " at row 3" (VALUES) */
+    bool is_whole = is_block && strstr(answer, "at row ") != NULL;
     if (status == STATUS_OK || status == STATUS_LOST || http_status(conn->http) == 0) {
         return status;
     }

@@ -110,6 +110,7 @@ class Faults(harness.Case):
         parts, view = "Too many parts (300)", ": while pushing to view default.v"
         for status, code, words, query, account in (
                 (400, 27, "Cannot parse input: (at row 3)", "", "rejected"),
+                (400, 27, "Cannot parse input: while executing ValuesBlockInputFormat: at row 3", "", "rejected"),
                 (400, 27, "Cannot parse input: (at row 3)", "?max_insert_block_size=2", "in_doubt"),
                 (500, 6, "Cannot parse string 'x' as Int32", "", "in_doubt"),
                 (500, 6, "Cannot parse string 'x' as Int32: (at row 1)" + view, "", "in_doubt"),
