@@ -1333,7 +1333,9 @@ static bool join_resources(struct merge *merge)
             all->bare_client_memory_bytes += one->bare_client_memory_bytes;
             is_bare_known = is_bare_known && one->bare_client_memory_bytes > 0;
             all->client_cpu_s += one->client_cpu_s;
-            if (one->server_cpu_s >= 0) { /* one rank on each machine measures the servers there */
+            /* one rank on each machine measures the servers there; with one host, a process of the
+             * same number or cgroup on another machine is not the server */
+            if (one->server_cpu_s >= 0 && (result->host_count > 1 || one == &best->resources)) {
                 all->server_cpu_s = fmax(all->server_cpu_s, 0) + one->server_cpu_s;
                 all->hosts_measured += one->hosts_measured;
             }

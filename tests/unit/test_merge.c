@@ -566,6 +566,8 @@ TEST(test_servers)
          "no remaining rank is on the server's machine; CPU was measured "
          "on machine m0"},
         {1, {0, 1}, false, 1, "of machine m0, rank 1"},
+        /* a process of the server's number on another machine */
+        {1, {1, 1}, false, 1, "of machine m0, rank 0; other servers: ranks.csv"},
         {2, {1, 1}, false, 2, "of machine m0, rank 0; other servers: ranks.csv"},
         {3,
          {1, 1},
