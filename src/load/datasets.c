@@ -422,9 +422,11 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
     const bool has_varied =
         dataset->varies && rows > 0 && work->mark.is_valid && !work->mark.is_loading;
     if (status != STATUS_OK || dataset->rows == 0 || rows == dataset->rows || has_varied) {
-        /* a load may have been interrupted after its last row and before its end */
-        const bool is_unfinished = dataset->rows > 0 && rows == dataset->rows &&
-                                   work->mark.is_loading && work->mark.has_same_rows;
+        /* a load may have been interrupted after its last row and before its end; only append
+         * prepare finishes it */
+        const bool is_unfinished = plan->command == COMMAND_PREPARE && dataset->rows > 0 &&
+                                   rows == dataset->rows && work->mark.is_loading &&
+                                   work->mark.has_same_rows;
         work->phase = is_unfinished ? PHASE_FINISH : PHASE_DONE;
         work->rows = status == STATUS_OK ? rows : 0;
         return status;

@@ -162,6 +162,8 @@ class Tables(BesideOthers, Prepare, harness.Postgresql):
         mark = self.sql("select obj_description('log1'::regclass)")
         self.sql(f"comment on table log1 is '{mark.replace('loaded', 'loading', 1)}'",
                  "select setval(pg_get_serial_sequence('log1', 'id'), 1)")
+        self.append(1, self.url, *script, "--transactions", 1, "--out", self.out(), code=None)
+        self.assertIn("loading", self.sql("select obj_description('log1'::regclass)"))  # a run does not finish it
         self.assertRegex(self.prepare(*script).out, "^0 rows loaded in")
         self.assertEqual(self.sql("select obj_description('log1'::regclass)"), mark)
         for rows in (120, 140):
