@@ -198,10 +198,12 @@ static enum status fail_remount(const struct disk *disk, bool is_mounted, const 
                                 struct error *error)
 {
     const struct disk_mount *mount = &disk->mount;
-    notice_print("to mount the server's file system again: %s%s%smount -t %s -o %s %s %s",
-                 is_mounted ? "umount " : "", is_mounted ? mount->folder : "",
-                 is_mounted ? " && " : "", mount->type, mount->options, mount->source,
-                 mount->folder);
+    const char *first = disk->is_guarded ? "chattr -i " : "";
+    first = is_mounted ? "umount " : first;
+    const bool has_first = first[0] != '\0';
+    notice_print("to mount the server's file system again: %s%s%smount -t %s -o %s %s %s", first,
+                 has_first ? mount->folder : "", has_first ? " && " : "", mount->type,
+                 mount->options, mount->source, mount->folder);
     error_clear(error);
     error_set(error, ERROR_SYSTEM, 0, NULL,
               "the file system of the server, %.100s, could not be mounted again%s", mount->folder,
@@ -266,17 +268,20 @@ static int open_below(const struct disk_mount *mount)
 }
 
 /* Makes the folder below the mount immutable, or mutable again, so that a service manager cannot
- * make a new database there while the file system is not mounted. Returns false if the folder stays
- * as it is. */
-static bool set_immutable(int folder, bool is_immutable)
+ * make a new database there while the file system is not mounted. A folder that the user has made
+ * immutable stays as it is. */
+static void guard(struct disk *disk, int folder, bool is_guarded)
 {
     int flags = 0;
-    if (folder < 0 || ioctl(folder, FS_IOC_GETFLAGS, &flags) != 0 ||
-        ((flags & FS_IMMUTABLE_FL) != 0) == is_immutable) {
-        return false;
+    if (folder < 0 || disk->is_guarded == is_guarded ||
+        ioctl(folder, FS_IOC_GETFLAGS, &flags) != 0 ||
+        ((flags & FS_IMMUTABLE_FL) != 0) == is_guarded) {
+        return;
     }
     flags ^= FS_IMMUTABLE_FL;
-    return ioctl(folder, FS_IOC_SETFLAGS, &flags) == 0;
+    if (ioctl(folder, FS_IOC_SETFLAGS, &flags) == 0) {
+        disk->is_guarded = is_guarded;
+    }
 }
 
 /* Unmounts the user's file system, makes the kernel drop its cached pages of the device, and mounts
@@ -287,9 +292,10 @@ static enum status remount_theirs(struct disk *disk, struct error *error)
      * last mount */
     const int device = open(disk->mount.source, O_RDONLY | O_CLOEXEC);
     const int below = open_below(&disk->mount);
-    const bool is_set = set_immutable(below, true);
+    guard(disk, below, true);
     enum status status = unmount_disk(disk, error);
     if (status != STATUS_OK) {
+        guard(disk, below, false);
         char why[100];
         snprintf(why, sizeof why, ", because it cannot be unmounted: %s",
                  strerror(error->native_code));
@@ -303,9 +309,9 @@ static enum status remount_theirs(struct disk *disk, struct error *error)
             ioctl(device, BLKFLSBUF);
         }
         status = mount_theirs(disk, error);
-    }
-    if (is_set) {
-        set_immutable(below, false);
+        if (status == STATUS_OK) {
+            guard(disk, below, false);
+        }
     }
     if (below >= 0) {
         close(below);

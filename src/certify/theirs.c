@@ -273,6 +273,8 @@ static void end(struct subject *subject)
     } else if (subject->is_down && !is_running(subject) && start(subject, &error) != STATUS_OK) {
         notice_print("%s; run: %s", error.text, subject->plan->certify.start);
     }
+    /* another call has nothing left to do */
+    subject->is_down = subject->is_ending = subject->disk.is_cut = false;
     interrupt_hold(NULL);
 }
 

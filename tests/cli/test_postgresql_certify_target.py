@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import stat
@@ -219,13 +220,30 @@ class Alone(certify.Harm, certify.Power):
         ended, certificate = self.break_it("--data-directory", self.data, code=0, faults="power:2")
         self.check_clean(ended, certificate, {"power": 2})
 
+    def break_with_mount(self, script, code):
+        """Cuts the power with another program `mount`."""
+        mount = self.folder / "mount"
+        mount.write_text(f"#!/bin/sh\n{script}\n")
+        mount.chmod(0o755)
+        return self.break_it("--data-directory", self.data, code=code, faults="power:1",
+                             env={"PATH": f"{self.folder}:{os.environ['PATH']}"})[0]
+
+    def test_a_file_system_that_cannot_be_mounted(self):
+        """No file can be made below it until the user mounts it, with the command of the message."""
+        source = subprocess.run(["findmnt", "-no", "SOURCE", self.data], check=True, capture_output=True, text=True).stdout
+        self.addCleanup(os.close, os.open(source.strip(), os.O_RDONLY))  # a loop device disappears with its last user
+        ended = self.break_with_mount("exit 1", 3)
+        self.assertRegex(ended.reason, f"the file system of the server, {self.data}, could not be mounted again")
+        self.assertRaises(PermissionError, (self.data / "new").mkdir)
+        command = re.findall(f"again: (chattr -i {self.data} && mount -t ext4 .*)", ended.err)
+        subprocess.run(["sh", "-ec", command[-1]], check=True)
+        self.server.restart()
+        self.sql("drop table append_certify, append_certify_2")
+
     def test_the_folder_below_the_file_system(self):
         """A service manager may start the server while its file system is not mounted. No file can be made then."""
-        attempt, mount = self.folder / "attempt", self.folder / "mount"
-        mount.write_text(f"#!/bin/sh\nmkdir {self.data}/new 2>{attempt}\nexec {shutil.which('mount')} \"$@\"\n")
-        mount.chmod(0o755)
-        self.break_it("--data-directory", self.data, code=0, faults="power:1",
-                      env={"PATH": f"{self.folder}:{os.environ['PATH']}"})
+        attempt = self.folder / "attempt"
+        self.break_with_mount(f"mkdir {self.data}/new 2>{attempt}\nexec {shutil.which('mount')} \"$@\"", 0)
         self.assertIn("Operation not permitted", attempt.read_text())
         bind = 'mount --bind "$0" "$1"; mkdir "$1/data/new"; rmdir "$1/data/new"'
         subprocess.run(["unshare", "--mount", "sh", "-ec", bind, self.server.home, self.temp], check=True)
