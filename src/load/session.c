@@ -331,11 +331,11 @@ static enum status connect_as_planned(struct session *session)
     return status;
 }
 
-/* Counts a lost connection, closes it, and reconnects with --on-drop
- * reconnect. A connection to a read-only server is also closed: another try may reach the new
- * primary. OK: the session is connected again and ready to append. REJECTED: the run ended first.
- * LOST: the session has to end, because of --on-drop or after too many tries. FATAL: the only
- * server does not accept this session any more. */
+/* Counts a lost connection, closes it, and reconnects with --on-drop reconnect. A connection to a
+ * read-only server is also closed: another try may reach the new primary. OK: the session is
+ * connected again and ready to append. REJECTED: the run ended first. LOST: the session has to end,
+ * because of --on-drop or after too many tries. FATAL: the only server does not accept this session
+ * any more. */
 static enum status reconnect_after_loss(struct session *session)
 {
     struct load *load = session->load;
