@@ -400,15 +400,19 @@ static const char *find_end(const char *at, unsigned lexis)
 {
     unsigned words = 0;
     unsigned depth = 0; /* number of BEGIN and CASE that are still open */
-    bool is_create = false, is_routine = false, was_end = false;
+    bool is_create = false, is_kind_known = false, is_routine = false, was_end = false;
     for (; *at != '\0' && (*at != ';' || depth > 0); at = skip_token(at, lexis)) {
         if (!is_word(*at)) {
             continue;
         }
         words++;
         is_create = words == 1 ? is_in("create ", at) : is_create;
-        is_routine = is_routine ||
-                     (is_create && words < 8 && is_in("trigger function procedure event ", at));
+        if (is_create && !is_kind_known && words < 8) {
+            is_routine = is_in("trigger function procedure event ", at);
+            is_kind_known = is_routine || is_in("table view index sequence type domain schema "
+                                                "database rule policy ",
+                                                at);
+        }
         if (!is_routine) {
             continue;
         }

@@ -229,6 +229,13 @@ const char *figure_text(const struct figure_set *set, enum figure_id id)
     return set->values[id].text == NULL ? "" : set->values[id].text;
 }
 
+bool figure_has_rows(const struct figure_set *set)
+{
+    double rows;
+    return figure_text(set, FIGURE_WORKLOAD)[0] == '\0' ||
+           (figure_get(set, FIGURE_ROWS_ACKNOWLEDGED, &rows) && rows > 0);
+}
+
 const char *const figure_wait_keys[WAIT_CLASSES] = {
     [WAIT_CPU] = "cpu",         [WAIT_LOG] = "log",       [WAIT_EXTENSION] = "extension",
     [WAIT_LOCK] = "lock",       [WAIT_BUFFER] = "buffer", [WAIT_LOCK_MANAGER] = "lock_manager",

@@ -665,7 +665,6 @@ struct figure_set {
     const uint64_t (*counts)[OPERATION_COUNTS];
     char started_utc[40];
     char note[160];
-    char params[2048]; /* parameters of the script, "NAME=VALUE,NAME=VALUE" */
 };
 
 /* Reads a figure as a number; a figure of unit WORD gives the number for its word. Returns false if
@@ -674,6 +673,10 @@ bool figure_get(const struct figure_set *set, enum figure_id id, double *value);
 
 /* Returns the text of a figure; "" if it has no text. */
 const char *figure_text(const struct figure_set *set, enum figure_id id);
+
+/* Returns whether the run appended rows: always without a script. A script may write with
+ * statements alone; its run then has no throughput in rows and no method. */
+bool figure_has_rows(const struct figure_set *set);
 
 /* A value under a name: a cell of a CSV file, a member of a JSON object. */
 struct figure_cell {

@@ -85,8 +85,8 @@ static const struct kind {
      "latency by percentile: nothing was measured", NULL},
     {"sessions", "Sessions alive", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | FILLED | ABOVE_0,
      "sessions over time: no session was alive at the end of any second of the run",
-     LINES("~sessions_alive", "alive", "sessions_without_progress", "without progress",
-           "sessions_reading", "in one long read")},
+     LINES("~sessions_alive", "alive", "~sessions_without_progress", "without progress",
+           "~sessions_reading", "in one long read")},
     {"cpu", "CPU", FIGURE_UNIT_PERCENT, OF_RUN | OF_SEARCH | OF_SAMPLES | WITH_SERVER,
      "CPU: no sample was taken",
      LINES("~server_cpu_percent", "server", "~client_cpu_percent", "append", "~host_cpu_percent",
@@ -506,31 +506,54 @@ static size_t rank_transactions(const struct csv_table *table,
     return count;
 }
 
+/* The lines for which a chart has no room. */
+struct left_out {
+    char names[CHART_NOTE_BYTES / 2];
+    size_t unnamed; /* lines whose names did not fit into `names` */
+};
+
+static void leave_out(struct left_out *left, const char *name)
+{
+    const size_t length = strlen(left->names);
+    if (left->unnamed == 0 && length + strlen(name) + 3 < sizeof left->names) {
+        snprintf(left->names + length, sizeof left->names - length, "%s%s", length > 0 ? ", " : "",
+                 name);
+    } else {
+        left->unnamed++;
+    }
+}
+
+/* Adds a sentence about the lines without room to the note of a chart; `end` ends the sentence. */
+static void note_left_out(struct chart *chart, const struct left_out *left, const char *end)
+{
+    char more[32] = "";
+    if (left->unnamed > 0) {
+        snprintf(more, sizeof more, " and %zu more", left->unnamed);
+    }
+    if (left->names[0] != '\0') {
+        add_note(chart, "Not drawn: %s%s%s.", left->names, more, end);
+    }
+}
+
 /* Adds a line for each transaction, or for the transactions with the most commits. Adds nothing for
  * a single transaction: the chart of all transactions has its line. */
 static void add_transactions(struct chart *chart, const struct report_run *run,
                              const struct kind *kind)
 {
     struct ranked transactions[OPERATIONS_MAX];
-    char left[CHART_NOTE_BYTES / 2] = "";
+    struct left_out left = {.unnamed = 0};
     const size_t count = rank_transactions(table_of(run, kind), transactions);
-    size_t unnamed = 0;
     for (size_t i = 0; i < count && count > 1; i++) {
         const char *name = transactions[i].name;
-        const size_t length = strlen(left);
         if (i < CHART_SERIES_MAX) {
             add_line(chart, run, kind, kind->lines[0], name, name);
-        } else if (length + strlen(name) + 3 < sizeof left && unnamed == 0) {
-            snprintf(left + length, sizeof left - length, "%s%s", length > 0 ? ", " : "", name);
         } else {
-            unnamed++;
+            leave_out(&left, name);
         }
     }
     if (count > CHART_SERIES_MAX) {
-        char more[32] = "";
-        snprintf(more, sizeof more, " and %zu more", unnamed);
-        add_note(chart, "The %d transactions with the most commits. Not drawn: %s%s.",
-                 CHART_SERIES_MAX, left, unnamed > 0 ? more : "");
+        add_note(chart, "The %d transactions with the most commits.", CHART_SERIES_MAX);
+        note_left_out(chart, &left, "");
     }
 }
 
@@ -601,7 +624,7 @@ static void add_latencies(struct chart *chart, const struct report_run *run)
 {
     json_t *const all = json_object_get(run->run.json, "histograms"), *histogram;
     const json_t *drawn[CHART_SERIES_MAX] = {NULL};
-    char left[CHART_NOTE_BYTES / 2] = "";
+    struct left_out left = {.unnamed = 0};
     const char *name, *shown;
     for (size_t place = 0; place < COUNT_OF(latency_order); place++) {
         json_object_foreach(all, name, histogram)
@@ -620,15 +643,11 @@ static void add_latencies(struct chart *chart, const struct report_run *run)
                 }
             } else if (!is_known &&
                        json_array_size(json_object_get(histogram, "low_ns_count")) > 0) {
-                const size_t length = strlen(left);
-                snprintf(left + length, sizeof left - length, "%s%s", length > 0 ? ", " : "",
-                         shown);
+                leave_out(&left, shown);
             }
         }
     }
-    if (left[0] != '\0') {
-        add_note(chart, "Not drawn: %s; the table of latencies has them.", left);
-    }
+    note_left_out(chart, &left, "; the table of latencies has them");
 }
 
 /* Adds the mean number of calls that are in each layer of an I/O trace at a time, stacked. */
@@ -935,11 +954,7 @@ static void add_run(struct report *report, struct report_run *run)
         }
     }
     csv_table_free(&run->run.operations_intervals);
-    double rows = 0;
-    const bool has_rows =
-        !report_is_scripted(&run->run) ||
-        (figure_get(&run->run.figures, FIGURE_ROWS_ACKNOWLEDGED, &rows) && rows > 0);
-    if (of == OF_RUN && has_rows) {
+    if (of == OF_RUN && figure_has_rows(&run->run.figures)) {
         add_pace(report, run);
     }
 }
@@ -958,13 +973,6 @@ const struct figure *report_headline(size_t i, bool has_script)
 bool report_is_scripted(const struct saved_run *run)
 {
     return figure_text(&run->figures, FIGURE_WORKLOAD)[0] != '\0';
-}
-
-bool report_has_rows(const struct saved_run *run)
-{
-    double rows;
-    return !report_is_scripted(run) ||
-           (saved_run_figure(run, "rows_acknowledged", &rows) && rows > 0);
 }
 
 bool report_has_script(const struct report *report)
@@ -1124,7 +1132,7 @@ bool charts_make(struct report *report)
             double value;
             chart.end = (double)i + 1;
             if ((figure != &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S] ||
-                 report_has_rows(&report->runs[i].run)) &&
+                 figure_has_rows(&report->runs[i].run.figures)) &&
                 saved_run_figure(&report->runs[i].run, figure->key, &value)) {
                 add_level(series, (double)i, (double)i, value);
             }

@@ -100,18 +100,6 @@ static void fill(struct figure_set *set, const struct filled *list)
 #define FILL(set, ...)                                                                             \
     fill((set), (const struct filled[]){__VA_ARGS__, {FIGURES, {.is_known = false}}})
 
-/* Writes the parameters: "table_size=1000000,mode=read_write". Returns `text`. */
-static const char *describe_params(const struct script *script, char *text, size_t size)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < script->param_count && used < size; i++) {
-        used += (size_t)snprintf(text + used, size - used, "%s%s=%s", i > 0 ? "," : "",
-                                 script->params[i].name, script->params[i].value);
-    }
-    return text;
-}
-
 static void fill_transactions(struct figure_set *set, const struct plan *plan,
                               const struct result *result)
 {
@@ -148,8 +136,7 @@ static void fill_transactions(struct figure_set *set, const struct plan *plan,
     const bool has_claims = script->invariant_count > 0;
     FILL(set, COUNT_IF(INVARIANTS_CHECKED, has_claims, checked),
          COUNT_IF(INVARIANTS_BROKEN, has_claims, broken), TEXT(WORKLOAD, script->name),
-         TEXT(WORKLOAD_HASH, script->hash),
-         TEXT(PARAMS, describe_params(script, set->params, sizeof set->params)),
+         TEXT(WORKLOAD_HASH, script->hash), TEXT(PARAMS, buffer_text(&script->param_list)),
          COUNT(TRANSACTIONS_BALANCE, transactions_balance(counters)),
          COUNT(RETRIES, transactions_retries(counters)),
          NUMBER_IF(TRANSACTIONS_PER_S, seconds > 0, committed / seconds),

@@ -317,8 +317,17 @@ static json_int_t count_units(const char *text, size_t bytes)
     return units;
 }
 
+/* Adds a step. When out of memory, *steps becomes NULL. */
+static void add_step(json_t **steps, json_t *step)
+{
+    if (json_array_append_new(*steps, step) != 0) {
+        json_decref(*steps);
+        *steps = NULL;
+    }
+}
+
 /* Adds the step that makes piece j of `to` from piece i of `from`: [units kept, text]. */
-static void add_change(json_t *steps, const struct pieces *from, size_t i, const struct pieces *to,
+static void add_change(json_t **steps, const struct pieces *from, size_t i, const struct pieces *to,
                        size_t j)
 {
     const size_t most = MIN(length_of(from, i), length_of(to, j));
@@ -329,8 +338,8 @@ static void add_change(json_t *steps, const struct pieces *from, size_t i, const
     while (kept > 0 && kept < length_of(to, j) && is_inner_byte(to->at[j][kept])) {
         kept--;
     }
-    json_array_append_new(steps, json_pack("[I, s%]", count_units(to->at[j], kept),
-                                           to->at[j] + kept, length_of(to, j) - kept));
+    add_step(steps, json_pack("[I, s%]", count_units(to->at[j], kept), to->at[j] + kept,
+                              length_of(to, j) - kept));
 }
 
 /* Returns how many pieces of `from` are left out (negative), or how many of `to` are added
@@ -350,7 +359,7 @@ static int find_equal(const struct pieces *from, size_t i, const struct pieces *
 
 /* Makes the steps that lead from one body to the next: a number n > 0 keeps n pieces, n < 0 leaves
  * out -n pieces; a text is a new piece; [n, text] is the first n units of the old piece, and text.
- */
+ * Returns NULL when out of memory. */
 static json_t *make_steps(const struct pieces *from, const struct pieces *to)
 {
     json_t *steps = json_array();
@@ -361,20 +370,20 @@ static json_t *make_steps(const struct pieces *from, const struct pieces *to)
             kept++;
         }
         if (kept > 0) {
-            json_array_append_new(steps, json_integer((json_int_t)kept));
+            add_step(&steps, json_integer((json_int_t)kept));
             i += kept;
             j += kept;
             continue;
         }
         const int ahead = find_equal(from, i, to, j);
         if (ahead < 0) {
-            json_array_append_new(steps, json_integer(ahead));
+            add_step(&steps, json_integer(ahead));
             i += (size_t)-ahead;
         } else if (ahead == 0 && i < from->count) {
-            add_change(steps, from, i++, to, j);
+            add_change(&steps, from, i++, to, j);
             j++;
         } else {
-            json_array_append_new(steps, json_stringn(to->at[j], length_of(to, j)));
+            add_step(&steps, json_stringn(to->at[j], length_of(to, j)));
             j++;
         }
     }

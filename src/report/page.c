@@ -205,7 +205,8 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
                       number, level, REPORT_ESCAPED(report_title(run, title)), level,
                       REPORT_ESCAPED(saved_run_text(run, "target")));
     const char *const parts[] = {text_of(run, "server.version"),
-                                 report_has_rows(run) ? saved_run_text(run, "method") : "",
+                                 figure_has_rows(&run->figures) ? saved_run_text(run, "method")
+                                                                : "",
                                  saved_run_text(run, "engine"), started};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         add_between(html, separator, parts[i], "");
@@ -223,7 +224,8 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
     for (size_t i = 0;
          has_figures && (figure = report_headline(i, report_is_scripted(run))) != NULL; i++) {
         double known;
-        if (figure == &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S] && !report_has_rows(run)) {
+        if (figure == &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S] &&
+            !figure_has_rows(&run->figures)) {
             continue; /* the script writes with statements, not with append's batches */
         }
         describe_headline(run, figure - figure_table, words, sizeof words);
@@ -808,7 +810,7 @@ static void add_command(struct buffer *html, const struct saved_run *run)
 static void add_fairness(struct buffer *html, const struct saved_run *run)
 {
     const json_t *fairness = json_object_get(run->json, "fairness");
-    if (report_has_rows(run) && number_in(fairness, "sessions") > 1) {
+    if (figure_has_rows(&run->figures) && number_in(fairness, "sessions") > 1) {
         add_table(html, run, &report_fairness);
     }
 }

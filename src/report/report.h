@@ -145,10 +145,6 @@ const struct figure *report_headline(size_t i, bool has_script);
 
 bool report_is_scripted(const struct saved_run *run);
 
-/* Returns whether the run appended rows: always without a script. A script may write with
- * statements alone; its run then has no throughput in rows and no method. */
-bool report_has_rows(const struct saved_run *run);
-
 /* Returns whether any run of the report, or of the sweep, has a script. */
 bool report_has_script(const struct report *report);
 bool report_sweep_has_script(const struct saved_sweep *sweep);

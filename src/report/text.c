@@ -816,9 +816,7 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
            COUNTED(churns, "", "s"));
     put(out, "Churn");
     const struct fairness *fairness = &result->fairness;
-    const bool has_rows =
-        figure_text(set, FIGURE_WORKLOAD)[0] == '\0' || result->rows.acknowledged > 0;
-    say_if(out, fairness->sessions > 1 && has_rows,
+    say_if(out, fairness->sessions > 1 && figure_has_rows(set),
            "slowest %s rows/s (session %u), fastest %s (session %u); longest without an "
            "acknowledged append: %s (session %u)",
            ROUNDED(fairness->slowest_rows_per_s), fairness->slowest_session,

@@ -250,7 +250,8 @@ static bool is_default(const struct option_entry *option, const json_t *value)
     case OPTION_CHOICE:
         return text == NULL || strcmp(text, option->words[option->default_number]) == 0;
     case OPTION_TEXT:
-        return text == NULL || strcmp(text, PLAN_DEFAULT_TABLE) == 0;
+        return text == NULL ||
+               (option->default_text != NULL && strcmp(text, option->default_text) == 0);
     case OPTION_TEXTS:
         return json_array_size(value) == 0;
     case OPTION_OTHER:

@@ -197,6 +197,9 @@ static int declare_param(lua_State *lua)
         const char *value = find_set(declaring, name);
         param->is_set = value != NULL;
         param->value = value == NULL ? param->usual : value;
+        buffer_add_format(&declaring->param_list, "%s%s=%s", number > 0 ? "," : "", name,
+                          param->value);
+        DEMAND_MEMORY(lua, !buffer_failed(&declaring->param_list));
     }
     check_same(lua,
                number < state->script->param_count &&

@@ -371,6 +371,7 @@ void script_destroy(struct script *script)
     for (size_t i = 0; i < source->string_count; i++) {
         buffer_fini(&source->strings[i]);
     }
+    buffer_fini(&script->param_list);
     free(script->params);
     free(script->datasets);
     free(script->statements);

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "append/adapter.h"
+#include "append/buffer.h"
 #include "script/draw.h"
 
 enum {
@@ -192,6 +193,7 @@ struct script {
     bool names_append; /* the text calls append; false: no row is appended to a dataset */
     size_t param_count;
     struct script_param *params;
+    struct buffer param_list; /* the parameters and their values, "NAME=VALUE,NAME=VALUE" */
     size_t dataset_count;
     struct script_dataset *datasets;
     size_t statement_count;

@@ -169,6 +169,9 @@ TEST(test_split)
         {"create trigger t before insert on x for each row set a = 1; b",
          {"create trigger t before insert on x for each row set a = 1", "b"}},
         {"drop trigger begin; b", {"drop trigger begin", "b"}},
+        {"create table event (begin int); b", {"create table event (begin int)", "b"}},
+        {"create table t (event text, begin int); b",
+         {"create table t (event text, begin int)", "b"}},
         {"select case a when 1 then 2 end; b", {"select case a when 1 then 2 end", "b"}},
     };
     (void)state;

@@ -226,6 +226,8 @@ TEST(test_usual_values_are_exact)
                                  "assert(param('set', 1 / 3) == 0.25)\n" BODY,
                                  "set=0.25");
     assert_string_equal(script->params[0].value, "0.33333333333333");
+    assert_string_equal(buffer_text(&script->param_list),
+                        "third=0.33333333333333,least=-9223372036854775808,set=0.25");
     script_destroy(script);
 }
 
@@ -256,6 +258,7 @@ TEST(test_declarations)
     assert_non_null(script->transactions[1].pause);
     assert_int_equal(script->param_count, 1);
     assert_string_equal(script->params[0].value, "2k");
+    assert_string_equal(buffer_text(&script->param_list), "rows=2k");
     assert_string_equal(script->params[0].usual, "10");
     const struct script_dataset *dataset = &script->datasets[0];
     assert_int_equal(dataset->rows, 2000);
