@@ -48,12 +48,14 @@ size_t ask_write_target(struct buffer *sql, const struct table *table, char quot
 /* Appends an INSERT of `rows` rows with a ? for each value. */
 void ask_write_insert(struct buffer *sql, const struct table *table, char quote, size_t rows);
 
-/* Runs the statement `count` and sets *rows. Also REJECTED when its answer is not one number. */
+/* Runs the statement `count` and sets *rows. Also returns REJECTED when the answer is not one
+ * number. */
 enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
                       const struct statement *count, uint64_t *rows, struct error *error);
 
-/* Writes to *sql, which is empty and keeps the text, the statement that counts the rows of a table,
- * and returns the statement. It is prepared unless the connection goes through a pooler. */
+/* Writes the text of a statement that counts the rows of a table to *sql, which must be empty.
+ * Returns the statement; its text belongs to *sql. The statement is prepared unless the connection
+ * goes through a pooler. */
 struct statement ask_write_count(struct buffer *sql, const struct connection_info *connection,
                                  const char *table_name);
 
@@ -97,7 +99,7 @@ struct ask_numbers {
 };
 
 /* Runs a query with columns of whole numbers and passes each row to `take` as it arrives. Also
- * REJECTED when a value is NULL or not a whole number, or the number of columns differs. */
+ * returns REJECTED when a value is NULL or not a whole number, or the number of columns differs. */
 enum status ask_numbers(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
                         const struct ask_numbers *numbers, struct error *error);
 

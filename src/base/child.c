@@ -52,7 +52,7 @@ void child_prepare_waits(void)
     }
 }
 
-/* Executes the program in the child. Only makes calls that are safe after a fork. Never returns;
+/* Executes the program in the child. Makes only calls that are safe after a fork. Never returns;
  * writes errno to `report` when the program cannot be executed. */
 static void execute(const struct child_start *start, int report, pid_t parent)
 {

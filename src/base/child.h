@@ -15,7 +15,7 @@ struct child_start {
     int in, out, err;        /* the child's standard streams; negative = /dev/null */
     int kept;          /* a further descriptor that stays open under the same number; negative = no
                           descriptor */
-    bool ends_with_us; /* the child gets SIGTERM when this program is killed */
+    bool ends_with_us; /* the child gets SIGTERM when this program ends, even if it is killed */
 };
 
 /* Starts a program as the leader of its own process group: a terminal's Ctrl-C does not reach it,
@@ -29,8 +29,8 @@ struct child_end {
     int code;   /* the program's exit code; -1: unknown */
 };
 
-/* Waits at most `timeout_ns` for the end of the child. Returns true, with *end filled, when it has
- * ended. After child_prepare_waits the end of any child ends the wait at once. */
+/* Waits at most `timeout_ns` for the end of the child. Returns true, with *end filled, when the
+ * child has ended. After child_prepare_waits the end of any child ends the wait at once. */
 bool child_wait(pid_t pid, int64_t timeout_ns, struct child_end *end);
 
 /* Makes the end of a child wake child_wait at once, and makes a terminal's Ctrl-Z also stop the

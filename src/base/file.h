@@ -9,8 +9,8 @@
 #include "base/text.h"
 
 /* Finds a shared library of the program, for example "append-mpi.so", in the program's folder or in
- * the folder APPEND_MODULE_FOLDER. Returns false if the library is in neither folder; `path` is
- * then the program's folder. */
+ * APPEND_MODULE_FOLDER, which is relative to the program's folder. Returns false if the library is
+ * in neither folder; `path` is then the program's folder. */
 bool file_find_module(const char *name, char *path, size_t size);
 
 /* Creates the missing folders above the last part of `path`. Returns 0 or errno. */
@@ -27,8 +27,8 @@ enum status file_open(const char *path, FILE **file, struct error *error);
 /* Returns whether `path` is a device, pipe or socket, which file_replace would remove. */
 bool file_is_special(const char *path);
 
-/* Removes a folder with its contents, without following links. Returns 0 even when the folder does
- * not exist, or errno. */
+/* Removes a folder with its contents, without following links. Returns 0 or errno; a folder that
+ * does not exist is a success. */
 int file_remove_folder(const char *path);
 
 /* Replaces the file `path` in `folder`, a descriptor or AT_FDCWD. Writes the content to a temporary

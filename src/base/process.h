@@ -4,9 +4,8 @@
  *
  * The first SIGINT, SIGTERM or SIGHUP sets a flag that the main thread checks. Another of these
  * signals more than 0.2 s later ends the process immediately with exit code 130, unless
- * interrupt_hold was called. A SIGHUP that was
- * ignored when the program started (nohup) stays ignored. SIGPIPE and SIGXFSZ are ignored: the
- * write fails instead.
+ * interrupt_hold was called. A SIGHUP that was ignored when the program started (nohup) stays
+ * ignored. SIGPIPE and SIGXFSZ are ignored: the write fails instead.
  */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
@@ -41,8 +40,8 @@ void interrupt_install(void);
 /* Returns whether a signal has asked the program to end. */
 bool interrupt_requested(void);
 
-/* While held, another signal does not end the process: it would leave something of the user's
- * broken. Messages say `why`, a sentence with static lifetime; NULL ends the hold. */
+/* Keeps a second signal from ending the process, which would leave something of the user's broken.
+ * The signal only prints `why`, a sentence with static lifetime. NULL ends the hold. */
 void interrupt_hold(const char *why);
 
 /* Makes later signals do nothing, because the outcome of the command is decided. Returns whether a

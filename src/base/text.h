@@ -53,7 +53,7 @@ const char *units_format_count(uint64_t value, char text[UNITS_TEXT_BYTES]);
 /* Writes nanoseconds in a suitable unit with three digits: 870 ns, 1.23 ms, 45.6 s. */
 const char *units_format_ns(int64_t ns, char text[UNITS_TEXT_BYTES]);
 
-/* Writes bytes as KiB, MiB, GiB or TiB with three digits: 12.3 MiB. */
+/* Writes bytes in a suitable unit, from B to TiB: 12.3 MiB, 4096 MiB. */
 const char *units_format_bytes(uint64_t bytes, char text[UNITS_TEXT_BYTES]);
 
 /* Writes whole seconds as 59s, 4m05s or 2h03m. */
@@ -80,7 +80,7 @@ struct nearest {
     size_t changes;   /* number of letters that differ between word and name */
 };
 
-/* Compares `name` with the word, and keeps it if it is the most similar name so far. Begin with
+/* Compares `name` with the word, and keeps the most similar name so far. Begin with
  * {.word = ...} and offer the names one by one. A name is similar if it begins with the word, or if
  * few letters of the word must be changed, added, removed or swapped with their neighbour. */
 void nearest_offer(struct nearest *nearest, const char *name);
@@ -93,8 +93,8 @@ bool text_parse_two(const char *text, char mark, unsigned numbers[2]);
  * Returns false if it is not a whole number, or out of the range of int64_t. */
 bool text_parse_integer(const char *text, size_t length, int64_t *number);
 
-/* Writes a cell of a CSV file (RFC 4180), with `before` before its text: in quotes if `text` has a
- * comma, a quote or a line break. The cell is valid UTF-8, as that of text_add_utf8. */
+/* Writes a cell of a CSV file (RFC 4180) that consists of `before` and `text`. The cell is quoted
+ * if `text` has a comma, a quote or a line break. Invalid UTF-8 is replaced as by text_add_utf8. */
 void text_write_cell(FILE *stream, const char *before, const char *text);
 
 /* Appends `text` as valid UTF-8: replaces each invalid byte with U+FFFD. */
