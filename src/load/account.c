@@ -87,8 +87,8 @@ void session_note_row_bytes(struct session *session, const struct table *table,
 }
 
 /* Adds a range of rows that were begun, and not all acknowledged, to the list of exceptions, which
- * is sorted by row. Merges two adjacent ranges without any acknowledged row, because a run in which
- * nothing succeeds has many. Only --verify rows needs the list. */
+ * is sorted by row. Merges adjacent ranges without any acknowledged row: a run in which nothing
+ * succeeds has many such ranges. Only --verify rows needs the list. */
 static void note_exception(struct session *session, const struct row_exception *exception)
 {
     struct session_summary *sum = &session->sum;

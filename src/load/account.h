@@ -46,8 +46,8 @@ void session_note_count(struct session *session, uint64_t rows, uint64_t own, ui
 void session_note_row_bytes(struct session *session, const struct table *table,
                             const struct batch *batch);
 
-/* Adds every row of the batch to one account of the session. Rows that were never handed over stay
- * "not sent", or belong to a later batch. */
+/* Counts each row of the batch as acknowledged, in doubt or rejected. Rows that were never handed
+ * over stay "not sent", or belong to a later batch. */
 void session_account(struct session *session, const struct append *append, enum status status,
                      int64_t end_ns);
 

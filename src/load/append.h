@@ -15,7 +15,7 @@ struct row_source {
     /* Makes `rows` rows, beginning with row `from` of the append. They are valid until the next
      * call of `make` or `done`. On failure returns NULL and sets *error. */
     const struct batch *(*make)(void *context, uint64_t from, size_t rows, struct error *error);
-    /* The adapter does not need the rows of the latest `make` any more. May be NULL. */
+    /* Called when the adapter does not need the rows of the latest `make` any more. May be NULL. */
     void (*done)(void *context);
     void *context;
     size_t most_rows; /* most rows that one call of `make` makes */

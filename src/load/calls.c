@@ -7,9 +7,9 @@
 #include "load/account.h"
 
 /* Adds a session whose connection was cut to the list of cut sessions: the server may still be at
- * work on its call. Does nothing if the server's name of the session is unknown. If memory runs
- * out, the server has to notice the closed connection itself. Main thread: no other thread
- * cuts the connections of sessions. */
+ * work on the session's call. Does nothing if the session's number at the server is unknown. If
+ * memory runs out, the server has to notice the closed connection itself. Main thread: no other
+ * thread cuts the connections of sessions. */
 static void note_cut(const struct session *session, const struct session_name *name)
 {
     struct cut_list *list = session->load->cut;

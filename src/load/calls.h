@@ -41,8 +41,8 @@ struct row_source generated_source(struct generated_rows *rows);
 bool session_note_refused(struct session *session, enum status status, const struct error *error);
 
 /* Returns how the session goes on after a call or a transaction that ended with `status` and
- * `error`: LOST if it needs another connection. A call that was cut for --timeout needs one even if
- * its answer arrived, unless the session has no work left. */
+ * `error`: LOST if the session needs another connection. After a call that was cut for --timeout it
+ * needs another connection even if the answer arrived, unless it has no work left. */
 enum status session_after(struct session *session, enum cause_phase phase, enum status status,
                           const struct error *error);
 
@@ -54,7 +54,7 @@ enum status session_after(struct session *session, enum cause_phase phase, enum 
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
                          struct error *error);
 
-/* Main thread: cuts the session's connection, so that a call that is blocked in it returns. */
+/* Main thread: cuts the session's connection, so that a blocked call returns. */
 void session_interrupt(struct session *session);
 
 /* Main thread: cuts the session's connection when a call has taken longer than --timeout, and again

@@ -69,8 +69,8 @@ struct divided {
     unsigned part; /* number of the part, from 0 */
 };
 
-/* Writes the lower bound of part number `part`; after the last part, its upper bound. If at_end is
- * not NULL, it stands for the bounds of the whole range. */
+/* Writes the lower bound of part number `part`; if `part` is the number of parts, the upper bound
+ * of the last part. If at_end is not NULL, it replaces the first and the last bound. */
 static void write_bound(struct buffer *sql, const struct divided *of, unsigned part,
                         const char *at_end)
 {

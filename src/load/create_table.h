@@ -21,7 +21,8 @@ void create_table_write(struct buffer *sql, const struct plan *plan,
                         const struct connection_info *connection,
                         const struct script_dataset *dataset);
 
-/* Appends CREATE INDEX for the columns "a, b"; the index's name has the names of its columns. */
+/* Appends CREATE INDEX for the columns "a, b". The index is named after the table and the columns.
+ */
 void create_table_write_index(struct buffer *sql, const struct connection_info *connection,
                               const struct script_dataset *dataset, const char *columns);
 

@@ -316,8 +316,9 @@ static bool is_stopped(void *context)
     return interrupt_requested();
 }
 
-/* Shows how a function of the script ended. Returns false if the transaction failed, or if the
- * script is wrong, which ends the dry run: *status is then FATAL, and *error has the reason. */
+/* Shows how a function of the script ended. Returns false if the transaction failed. Also returns
+ * false if the dry run must end, because the script is wrong or after an interrupt: *status is then
+ * FATAL, and *error has the reason. */
 static bool show_end(const struct dry_run *run, enum script_end end, enum status *status,
                      struct error *error)
 {

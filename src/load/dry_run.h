@@ -2,7 +2,7 @@
  * The dry run: runs each transaction of the script once, shows every statement, and rolls back.
  *
  * Nothing that the dry run does to tables stays. So it needs a database with transactions, it runs
- * no statement that a rollback would not undo, and it refuses a script that writes to a table whose
+ * only statements that a rollback undoes, and it refuses a script that writes to a table whose
  * storage engine cannot roll back. Main thread.
  */
 #ifndef LOAD_DRY_RUN_H

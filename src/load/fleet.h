@@ -13,8 +13,8 @@
  *
  * *result must be zeroed, with `causes` initialised and `totals` made for the recorder's
  * operations. Fills the times, stop_reason, worst_lag_rows, causes, session_list, fairness, and the
- * ledgers, which include sessions that were never started, but not the verification. Returns FATAL
- * if memory ran out, so that no session was started. */
+ * ledgers, which include sessions that were never started. Does not fill the verification. Returns
+ * FATAL if memory ran out, so that no session was started. */
 enum status fleet_run(struct load *load, struct result *result, struct error *error);
 
 #endif

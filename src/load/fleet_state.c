@@ -220,7 +220,7 @@ static void add_session(struct fleet *fleet, struct session *session)
     result->worst_lag_rows = MAX(result->worst_lag_rows, session->worst_lag);
 }
 
-/* Sets the times, and what is computed from them. */
+/* Sets the times, and the figures that are computed from them. */
 static void set_times(struct fleet *fleet)
 {
     const struct load *load = fleet->load;

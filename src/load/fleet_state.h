@@ -1,8 +1,8 @@
 /*
- * The state of a run or a search, and what both do with it: start, cut and join the threads of the
- * sessions, one by one, exchange messages with other ranks, and add up the results. Used by
- * fleet.c, which runs all sessions at once, and search.c, which adds and retires sessions level by
- * level. Main thread.
+ * The state of a run or a search, and functions for both: they start sessions, cut their
+ * connections, join their threads, exchange messages with other ranks, and add up the results. Used
+ * by fleet.c, which runs all sessions at once, and search.c, which adds and retires sessions level
+ * by level. Main thread.
  */
 #ifndef LOAD_FLEET_STATE_H
 #define LOAD_FLEET_STATE_H
@@ -48,8 +48,7 @@ enum status fleet_init(struct fleet *fleet, struct load *load, struct result *re
                        struct causes *causes, struct error *error);
 void fleet_fini(struct fleet *fleet);
 
-/* Resets the session of a place for its next use. The rows of the place go on where they
- * stopped. */
+/* Resets the session of a place for its next use. The row numbers of the place continue. */
 void fleet_reset_session(struct fleet *fleet, unsigned place);
 
 /* Starts a session. Returns false if the system refused a thread, as it would for the next
@@ -72,10 +71,10 @@ void fleet_interrupt(struct fleet *fleet, bool only_leaving);
 void fleet_report_shortage(struct fleet *fleet);
 
 /* Sends this rank's state to the other ranks and gets rank 0's orders, unless nothing has changed
- * and the next exchange is not due. The caller fills *state, except for the counters, which are
- * read every count_ns into fleet->state, and for whether and why the sessions were stopped.
- * is_waiting: this rank waits for the others, so that it exchanges messages more often. Returns
- * whether there are new orders. */
+ * and the next exchange is not due. The caller fills *state, except the members that this function
+ * sets: is_stopped, reason, and the counters, which are read every count_ns. is_waiting: this rank
+ * waits for the others, so it exchanges messages more often. Returns whether messages were
+ * exchanged. */
 bool fleet_exchange(struct fleet *fleet, const struct ranks_state *state, bool is_waiting,
                     int64_t count_ns);
 

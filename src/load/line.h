@@ -78,9 +78,9 @@ void line_begin_call(struct line *line);
 bool line_end_call(struct line *line);
 
 /* Makes the call under way return; for other threads. Returns false if no connection is open, or if
- * the adapter cannot interrupt calls. `name`, unless NULL, receives the server's name of the
- * session, with number 0 where the adapter does not know the name. *was_cut, unless `was_cut` is
- * NULL, becomes true before the call can return. */
+ * the adapter cannot interrupt calls. `name`, unless NULL, receives the session's identity on the
+ * server, with number 0 if the adapter does not know it. *was_cut, unless `was_cut` is NULL,
+ * becomes true before the call can return. */
 bool line_cut(struct line *line, struct session_name *name, atomic_bool *was_cut);
 
 /* Cuts a call that has taken longer than the limit; for other threads. Cuts the call again every

@@ -18,7 +18,7 @@ struct datasets;
 struct plan;
 struct setup;
 
-/* How far the load of the tables of the script has got. */
+/* The progress of loading the script's tables. */
 struct load_counts {
     /* numbers of rows of all tables: at present, and when all rows are loaded */
     uint64_t rows, all;

@@ -26,8 +26,8 @@ bool session_works_in_epoch(const struct session *session);
  * latest arrival that was drawn is due; 0 if no arrival was drawn. */
 int64_t session_last_due_ns(const struct session *session);
 
-/* Moves the session to the latest epoch. Counts the work of each earlier epoch that was due in it
- * but not begun. The session's thread, or after its end the main thread. */
+/* Moves the session to the latest epoch. Counts the work of each earlier epoch that was due in this
+ * epoch but not begun. Called by the session's thread, or after its end by the main thread. */
 void session_follow_epochs(struct session *session);
 
 /* Main thread, after the session's end: counts also the work of the last epoch that was due before

@@ -541,7 +541,7 @@ static void run_level(struct search_state *state, struct level *level)
 }
 
 /* Returns how much memory of this machine is in use, and how many times the live sessions fit into
- * it. */
+ * the memory that may be in use. */
 static struct level_room find_room(const struct search_state *state)
 {
     uint64_t total;
@@ -607,7 +607,7 @@ static void gather(struct search_state *state, struct level *level, struct buffe
     bool is_whole = true;
     *bytes = (struct buffer){.bytes = NULL};
     level->outcome = LEVEL_HELD;
-    gate_rest(&load->gate, true); /* sessions rest, because a lost rank may be noticed late */
+    gate_rest(&load->gate, true); /* the wait may be long: a lost rank may be noticed late */
     for (bool are_all = false; taken != NULL || !are_all;) {
         if (taken == NULL) {
             wait_for_orders(state);

@@ -52,8 +52,8 @@ enum status search_run(struct load *load, const struct search_task *task, struct
  *
  * The number of sessions that got in at a failed level is used as a hint: a server with room for
  * 297 sessions lets in 297 of 320, so 297 and 298 are tried next instead of 240. The search is done
- * when two neighbours are known, and the higher one failed either right after the lower one had
- * held, or twice in a row: then leftovers of an earlier level were not the reason.
+ * when N sessions have held and N + 1 have failed, either right after N had held, or twice in a
+ * row: then leftovers of an earlier level were not the reason.
  */
 unsigned search_next(const struct search *search, unsigned first);
 

@@ -1,7 +1,7 @@
 /*
- * Facts that the server reports before and after the sessions: its settings, the size of the run's
- * tables, its I/O counters. The run works without them: a server may report none of them. Main
- * thread, except for server_ask_settings, which runs as part of a task.
+ * Facts that the server reports before and after the sessions' work: its settings, the size of the
+ * run's tables, its I/O counters. The run works without these facts: a server may report none of
+ * them. Main thread, except for server_ask_settings, which runs as part of a task.
  */
 #ifndef LOAD_SERVER_H
 #define LOAD_SERVER_H

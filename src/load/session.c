@@ -261,8 +261,7 @@ static enum status append_and_read(struct session *session, int64_t intended_ns)
 
 /* Takes one turn, unless the run is changed by hand before the turn is due: `changes` is the number
  * of changes that the session knows. After OK and REJECTED the session goes on. After LOST it
- * reconnects with
- * --on-drop reconnect, and otherwise ends as dropped. */
+ * reconnects with --on-drop reconnect, and otherwise ends as dropped. */
 static enum status take_turn(struct session *session, unsigned changes)
 {
     const struct plan *plan = session->load->plan;
@@ -322,7 +321,7 @@ static enum status connect_once(struct session *session)
     return status;
 }
 
-/* Reconnects because of --churn or --stage, and counts that. */
+/* Reconnects because of --churn or --stage-disconnect, and counts the reconnect as churn. */
 static enum status connect_as_planned(struct session *session)
 {
     const enum status status = connect_once(session);
@@ -405,8 +404,8 @@ static enum session_outcome drop(struct session *session)
 /* Stages of sessions (--stage). A session works while the stages ask for more sessions than its
  * number. */
 
-/* Returns the moment from now_ns on at which a stage needs the session; INT64_MAX: no stage needs
- * it again. */
+/* Returns the first moment, now_ns or later, at which a stage needs the session; INT64_MAX: no
+ * stage needs the session again. */
 static int64_t needed_ns(const struct session *session, int64_t now_ns)
 {
     const struct load *load = session->load;
@@ -531,8 +530,8 @@ static void raise_to(_Atomic int64_t *latest_ns, int64_t now_ns)
 }
 
 /*
- * The end of a session. Its thread ends it; if the thread never returns from the script's code, the
- * main thread ends the session on behalf of the thread.
+ * The end of a session. The session's own thread ends the session; if the thread never returns from
+ * the script's code, the main thread does so on behalf of the thread.
  */
 
 /* Ends the work of a session that is up. */
@@ -579,7 +578,7 @@ static void do_share(struct session *session)
                     after.on_cpu_ns - MIN(before.on_cpu_ns, after.on_cpu_ns));
         /* The thread may have waited for a CPU since the gate opened, or before that, between its
          * first reading and the wait for the gate. The part of the wait that exceeds share_ns
-         * belongs to the time before. */
+         * belongs to the time before the gate opened. */
         const int64_t start_ns = MAX(ready_ns, load->gate.go_ns);
         const uint64_t share_ns = (uint64_t)MAX(mono_now_ns() - start_ns - session->parked_ns, 0);
         session_add(session, RECORDER_SESSION_NS, share_ns);

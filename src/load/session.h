@@ -100,8 +100,8 @@ static inline bool session_is_live(const struct session *session)
     return atomic_load(&session->stage) != SESSION_ABSENT;
 }
 
-/* Return the session's share of the work, and how much of it the session has begun: rows, which are
- * sent in batches, or, with a script, transactions. */
+/* session_share returns the session's share of the work; session_begun returns how much of its
+ * share the session has begun. Both count rows or, with a script, transactions. */
 static inline uint64_t session_share(const struct session *session)
 {
     return session->load->plan->script != NULL ? session->turn_quota : session->quota;

@@ -47,7 +47,7 @@ static bool is_engine(const char *asked, const char *name)
            (asked[length] == '\0' || strchr(" (", asked[length]) != NULL);
 }
 
-/* Creates the table, with the engine of --engine if one was given. `trial` is the name of a trial
+/* Creates the table, with the engine of --engine if it was given. `trial` is the name of a trial
  * table, or NULL to create the table itself. */
 static enum status create_table(struct adapter_conn *conn, const struct plan *plan, const char *ddl,
                                 const char *trial, struct error *error)

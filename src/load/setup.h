@@ -81,9 +81,9 @@ struct setup {
 };
 
 /* Asks a server, perhaps before any other connection, about its limits, and waits at most
- * TASK_HASTY_NS for each answer; creates nothing. Fills only
- * `server`, `connection` and `is_remote`, which own nothing. On failure, *error is the line to
- * print, and `connection` and `is_remote` hold the facts that are known without a connection. */
+ * TASK_HASTY_NS for each answer; creates nothing. Fills only `server`, `connection` and
+ * `is_remote`, which own nothing. On failure, *error is the line to print, and `connection` and
+ * `is_remote` hold the facts that are known without a connection. */
 enum exit_code setup_query_limits(struct setup *setup, const struct plan *plan, struct ranks *ranks,
                                   struct error *error);
 
@@ -103,8 +103,8 @@ enum exit_code setup_find_table(const struct plan *plan, struct setup_found *fou
  * Fails only when out of memory; setup_fini then frees what was allocated. */
 enum exit_code setup_allocate(struct setup *setup, const struct plan *plan, struct error *error);
 
-/* Set-up in three steps: setup_prepare; setup_wait, which waits for a moment, until it returns
- * false (the caller may do other work in between); setup_complete.
+/* The set-up has three steps: setup_prepare; setup_wait, which waits for a moment and is called
+ * until it returns false (the caller may do other work between the calls); setup_complete.
  *
  * Connects, creates the table if it is missing or --recreate is given, reads its columns, counts
  * its rows, and runs the user's query once, if there is one. With a script: creates and loads its

@@ -89,8 +89,9 @@ static enum status ask_about(const struct table_mark_place *place, const char *w
     return STATUS_OK;
 }
 
-/* Reads the table's own mark, without the objects that depend on the table. A table without a mark
- * counts as the user's, and so does a table whose mark or place the server does not report. */
+/* Reads the table's own mark, and does not look for objects that depend on the table. A table
+ * without a mark counts as the user's, and so does a table whose mark or place the server does not
+ * report. */
 static enum status read_own(const struct table_mark_place *place, struct table_mark *mark,
                             struct error *error)
 {

@@ -4,12 +4,12 @@
  * append drops a table that the user has not named, or goes on with an interrupted load, only if
  * the mark shows that append created the table, and no object that others made depends on it (a
  * table that references it, an attached partition, a trigger). A name, a number of rows or a range
- * of keys would not prove that. Only a load that fails also drops tables without a mark: those that
- * it has itself created just before. The mark is a comment on the table (struct
- * table_mark_statements), so it disappears with the table. It names the table that it was made for,
- * the database and, in PostgreSQL, the table's number, so a copy of the table or a renamed table
- * has no valid mark. A table whose mark cannot be read or written, or whose comment a user has
- * changed, counts as somebody else's.
+ * of keys would not prove that. Only a failed load also drops tables without a mark: the tables
+ * that it has just created. The mark is a comment on the table (struct table_mark_statements), so
+ * it disappears with the table. It names the table that it was made for, the database and, in
+ * PostgreSQL, the table's number, so a copy of the table or a renamed table has no valid mark. A
+ * table whose mark cannot be read or written, or whose comment a user has changed, counts as
+ * somebody else's.
  *
  * The text: "made by append: STATE, WHAT, PLACE-ROWS". STATE is "loading" or "loaded"; WHAT says
  * for people what the table was created for; PLACE is a hash of the table's place and of the text
@@ -76,8 +76,8 @@ enum status table_mark_refuse(const struct table_mark *mark, const struct table 
                               const char *name, int64_t rows, const char *remedy,
                               struct error *error);
 
-/* The same. The remedy is that `option`, an option that may have names of tables, drops the table
- * anyway. */
+/* The same as table_mark_refuse. The remedy is "OPTION=NAME drops it anyway", with `option` and
+ * `name`. */
 enum status table_mark_refuse_drop(const struct table_mark *mark, const struct table *table,
                                    const char *name, int64_t rows, const char *option,
                                    struct error *error);

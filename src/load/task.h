@@ -25,7 +25,7 @@
 #define TASK_HASTY_NS (10 * MONO_NS_PER_S)
 
 enum task_open {
-    TASK_FIRST,     /* the first connect: its error names the database if the wrong one answers */
+    TASK_FIRST,     /* the first connect: if another database answers, the error names it */
     TASK_PATIENTLY, /* a first connect that waits for the server as --wait allows */
     TASK_AGAIN, /* a connect after the sessions, which tries again for a moment while the server is
                    full; after a signal its time-out is short */

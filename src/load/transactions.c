@@ -1016,7 +1016,8 @@ static void count_outcome(struct transactions *runner, enum try_end end, int64_t
 }
 
 /* Waits before a transaction as long as the script says. Returns false if the run has ended or was
- * changed by hand meanwhile, or with *status FATAL if the script has a mistake. */
+ * changed by hand meanwhile. Also returns false if the script has a mistake: *status is then
+ * FATAL. */
 static bool wait_before(struct transactions *runner, enum status *status)
 {
     const struct session *session = runner->session;

@@ -15,9 +15,9 @@
 
 #include "load/session.h"
 
-/* Both run on the session's thread. transactions_begin runs the top level of the script before the
- * session connects. It returns FATAL if the session cannot begin. transactions_end frees the state
- * of the script after the session has disconnected. */
+/* transactions_begin runs the top level of the script before the session connects. It returns FATAL
+ * if the session cannot begin. transactions_end frees the state of the script after the session has
+ * disconnected. Both run on the session's thread. */
 enum status transactions_begin(struct session *session, struct error *error);
 void transactions_end(struct session *session);
 

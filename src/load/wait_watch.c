@@ -21,7 +21,7 @@ enum {
     LOOKS_MAX = 200,
     THREAD_CHECKS = 3
 };
-#define INTERRUPT_NS (2 * MONO_NS_PER_S) /* time that the last queries need at most */
+#define INTERRUPT_NS (2 * MONO_NS_PER_S) /* time for the last queries before they are cut */
 /* time for the server to end the sessions; a busy server ends sessions late */
 #define END_NS MONO_NS_PER_S
 #define END_PAUSE_NS (10 * MONO_NS_PER_MS)
@@ -54,7 +54,7 @@ struct wait_watch {
 
     pthread_t thread;
     pthread_mutex_t lock;   /* guards the members below */
-    pthread_cond_t changed; /* wakes the thread, and the thread that waits for its end */
+    pthread_cond_t changed; /* wakes the polling thread, and the main thread, which waits for it */
     bool has_tried;         /* the first polls have succeeded or failed: see status and error */
     enum status status;
     struct error error;
@@ -143,16 +143,16 @@ static bool is_running(const struct wait_watch *watch, int64_t thread)
     return end != NULL && strncmp(end, ") R", 3) == 0;
 }
 
-/* Finds out what a session waits for of which the server reports only a stage (`has_stages` in
- * append/adapter.h). Empties seen->type if the session's thread uses a CPU or waits for one. Else
- * seen->event becomes the kernel's name for the wait, or "" if the kernel does not show the wait.
- * */
+/* Asks the kernel about session number `i`, of which the server reports only the stage of its call
+ * (`has_stages` in append/adapter.h). Empties seen->type if the session's thread uses a CPU or
+ * waits for one. Else seen->event becomes the kernel's name for the wait, or "" if the kernel does
+ * not show the wait. */
 static void look_at(const struct wait_watch *watch, size_t i)
 {
     struct wait_seen *seen = &watch->seen[i];
     char path[64];
     if (is_running(watch, watch->threads[i])) {
-        seen->type[0] = '\0'; /* the session uses a CPU or waits for one */
+        seen->type[0] = '\0';
         return;
     }
     snprintf(path, sizeof path, "%lld/wchan", (long long)watch->threads[i]);
@@ -453,14 +453,15 @@ static int64_t gap_after(const struct wait_watch *watch, const struct wait_poll 
     return MAX(gap_ns, MAX(WAIT_GAP_MIN_NS, least_ns));
 }
 
-/* Returns the CPU time of the server since cpu_ns; -1 if it is unknown. */
+/* Returns the CPU time that the connection's process or thread at the server has used since the
+ * reading cpu_ns; -1 if it is unknown. */
 static int64_t cost_since(const struct wait_watch *watch, int64_t cpu_ns)
 {
     return watch->sees_threads && cpu_ns > 0 ? server_cpu_ns(watch) - cpu_ns : -1;
 }
 
-/* Polls once, unless the polls that began at begin_ns end meanwhile: the sessions may have ended
- * during the poll. Returns the pause after it. The caller holds the lock. */
+/* Polls once. Drops the poll if the polls that began at begin_ns end meanwhile: the sessions may
+ * have ended during the poll. Returns the pause after the poll. The caller holds the lock. */
 static int64_t poll_once(struct wait_watch *watch, int64_t begin_ns, int64_t gap_ns)
 {
     struct error error = {.kind = ERROR_NONE};

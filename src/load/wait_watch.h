@@ -33,10 +33,9 @@ struct wait_watch *wait_watch_start(struct waits *waits, const struct setup *set
                                     const struct plan *plan, const struct recorder *recorder,
                                     struct error *error);
 
-/* Let polling begin at the monotonic moment begin_ns, and let it end at once. A poll that is under
- * way at the end does not count. Polling can begin again. Any thread may call them. `watch` may be
- * NULL.
- */
+/* wait_watch_begin lets polling begin at the monotonic moment begin_ns; wait_watch_end ends polling
+ * at once. A poll that is under way at the end does not count. Polling can begin again. Any thread
+ * may call both functions. `watch` may be NULL. */
 void wait_watch_begin(struct wait_watch *watch, int64_t begin_ns);
 void wait_watch_end(struct wait_watch *watch);
 
