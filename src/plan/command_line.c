@@ -296,7 +296,7 @@ static enum exit_code read_file(struct reading *reading, const char *path, int d
         snprintf(error->text + used, sizeof error->text - used, "%s%s",
                  failure == EFBIG ? "" : ": ", failure == EFBIG ? "" : strerror(failure));
     } else {
-        text.length--; /* the NUL is only the end of the last line */
+        text.length--; /* the NUL is not part of the text; it ends the last line */
         note_file(reading->plan, path, hash_of(&text));
         code = take_lines(reading, path, text.bytes, text.length, depth, error);
     }
@@ -372,8 +372,8 @@ enum exit_code command_line_follow(struct plan *plan, const struct command_form 
     return code;
 }
 
-/* Returns whether a value has a password in it. Only the target and options that name the database
- * may be connection strings. */
+/* Returns whether a value has a password in it. Checks the values of the target and of the options
+ * that name the database, which may be connection strings, and all values in such a form. */
 static bool has_password(const char *name, const char *value)
 {
     static const char *const places[] = {"target", "host", "database", "user"};

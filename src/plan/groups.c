@@ -34,7 +34,7 @@ static enum exit_code size_groups(struct plan *plan, struct error *error)
         unsigned *own = &plan->groups[i + 1].sessions;
         *own = transaction->is_share ? 0 : (unsigned)transaction->sessions;
         if (is_pinned(transaction) && transaction->is_share) {
-            /* rounds the sums of shares, so that shares of 1.0 in all take every session */
+            /* rounds the sums of shares, so that shares that add up to 1.0 take every session */
             const double before = round(shares * plan->sessions);
             shares += transaction->sessions;
             *own = (unsigned)fmax(round(shares * plan->sessions) - before, 1);
@@ -77,7 +77,7 @@ static void place_sessions(struct plan *plan, int64_t *credit)
             plan->places[next++] = (struct group_place){(unsigned)g, i};
         }
     }
-    /* the second part of the block, zeroed */
+    /* the numbers of members are zeroed, after the credits in the same block of memory */
     unsigned *members = (unsigned *)(void *)(credit + count);
     const int64_t left = plan->sessions - next;
     for (; next < plan->sessions; next++) {

@@ -2,8 +2,8 @@
  * Groups of sessions: a transaction can have sessions of its own, and a rate of its own.
  *
  * Group 0 has the sessions that draw their transactions by weight; group i + 1 has the sessions of
- * transaction i. A transaction asks for a number of sessions, which are the first of the run, or
- * for a share of all sessions. The sessions of shares are mixed evenly with the sessions of group
+ * transaction i. A transaction asks for a number of sessions, which are the first sessions of the
+ * run, or for a share of all sessions. The sessions of shares are mixed evenly with those of group
  * 0, so that the shares also hold, as far as whole numbers allow, for the first N sessions of the
  * run: a level of a search, or a stage.
  */
@@ -29,7 +29,7 @@ struct plan_group {
  * sessions, and sessions without a transaction. */
 enum exit_code groups_assign(struct plan *plan, struct error *error);
 
-/* Returns the group's number and place of session `index`: group 0 without groups. */
+/* Returns the place of session `index`: without groups, group 0 and member `index`. */
 struct group_place plan_place(const struct plan *plan, unsigned index);
 
 #endif

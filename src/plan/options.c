@@ -425,7 +425,7 @@ static const char *parse_decimal(const char *text, double *number)
     return text[0] >= '0' && text[0] <= '9' && end == text + length ? end : NULL;
 }
 
-/* Stores a share of the transactions: all without a value. */
+/* Stores a share of the transactions. Without a value, the share is all transactions. */
 static enum exit_code store_log_transactions(const struct option_entry *entry, struct plan *plan,
                                              const char *value, struct error *error)
 {
@@ -1222,7 +1222,7 @@ enum exit_code options_read_records(struct plan *plan, const char *value, struct
     return parse_count("RECORDS", value, PLAN_RECORDS_MAX, &plan->records, error);
 }
 
-/* Refuses stages whose durations are all 0, or in which nothing happens. */
+/* Refuses stages whose durations are all 0, or whose targets are all 0. */
 static enum exit_code check_stages(const struct plan *plan, struct error *error)
 {
     const struct ramp *stages = plan_stages(plan);
@@ -1292,8 +1292,8 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     const bool can_lack_records = !is_run || is_bounded || plan->workload != NULL ||
                                   plan->records > 0; /* RECORDS may be from a file of options */
     uint64_t number;
-    /* a run with a script that an option ends needs no RECORDS, so a single operand is the target
-     */
+    /* if the run has a script and an option ends it, RECORDS is not needed, and a single operand is
+     * the target */
     const bool may_be_records = count == first + 1 &&
                                 units_parse_count(operands[first], UINT64_MAX, &number) &&
                                 (plan->workload == NULL || !is_bounded);

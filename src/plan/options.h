@@ -36,8 +36,8 @@ enum option_scope {
     /* the option says where the target and files are: it is passed on to the runs, and may change
      * when the sweep resumes */
     OPTION_OF_PLACE,
-    OPTION_OF_CALL, /* the option says how this call prints its result: it is neither passed on nor
-                       saved */
+    OPTION_OF_CALL, /* the option concerns only this call, as --quiet does: it is neither passed on
+                       nor saved */
 };
 
 /* The kinds of work that an option can be combined with. */
@@ -169,14 +169,15 @@ struct given_list {
 /* Returns whether a word can only be a target: a URL, "adapter:...", or HOST:PORT. */
 bool option_is_target(const char *word);
 
-/* Reads the options among a command's words into *given, without storing them. argv[0] is skipped.
- * Moves the operands to the end of argv, where *operands gives them. On EXIT_CODE_USAGE, *error
- * says why. */
+/* Reads the options among a command's words into *given, without storing them in a plan. argv[0] is
+ * skipped. Moves the operands to the end of argv, and makes *operands point to them. On
+ * EXIT_CODE_USAGE, *error says why. */
 enum exit_code options_read(const struct command_form *form, int argc, char **argv,
                             struct given_list *given, struct words *operands, struct error *error);
 
-/* Reads the operands into *plan, which has all options: SESSIONS, RECORDS and TARGET, or folders.
- * RECORDS and TARGET may be in the plan already. On EXIT_CODE_USAGE, *error says why. */
+/* Reads the operands into *plan: SESSIONS, RECORDS and TARGET, or folders. All options must have
+ * been stored before. RECORDS and TARGET may be in the plan already, from a file of options. On
+ * EXIT_CODE_USAGE, *error says why. */
 enum exit_code options_read_operands(struct plan *plan, const struct command_form *form,
                                      const struct words *given, struct error *error);
 

@@ -124,7 +124,7 @@ const char *plan_script_shown(const struct script *script)
 }
 
 /* Sets the plan's table to the script's table without declared columns, if the script has such a
- * table. It must exist, unless it is the built-in table, which append creates. */
+ * table. This table must exist, unless it is the built-in table, which append creates. */
 static enum exit_code choose_table(struct plan *plan, struct error *error)
 {
     const struct script *const script = plan->script;
@@ -189,8 +189,8 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error)
     return check_given(plan, error);
 }
 
-/* Refuses stages without effect, and options that contradict the stages. Stores the rate of --rate
- * as the first value of plan->rate. */
+/* Refuses --stage-disconnect without --stage, and options that contradict the stages. Stores the
+ * rate of --rate as the first value of plan->rate. */
 static enum exit_code resolve_stages(struct plan *plan, struct error *error)
 {
     const struct ramp *stages = plan_stages(plan);
@@ -838,7 +838,7 @@ struct operation_list plan_operations(const struct plan *plan)
         figure_points_show(&list.points, plan->percentiles, &wrong);
     }
     for (size_t i = 0; i < plan->expected.count; i++) {
-        /* a percentile that a bound names is also in the files */
+        /* a percentile that a bound names is added to the files, but not to the report */
         struct bound bound;
         struct figure_point point;
         const char *rest = plan->expected.texts[i];

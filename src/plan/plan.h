@@ -231,7 +231,7 @@ struct plan {
     int64_t wait_ns, wait_until_ns;
 
     unsigned sessions;
-    uint64_t records; /* number of rows to append; 0 if an option ends the run */
+    uint64_t records; /* number of rows to append; 0: only an option ends the run */
     uint64_t batch_rows;
     enum read_mode read_mode;
     const char *read_sql;
@@ -460,7 +460,7 @@ void target_name_host(const struct plan *plan, unsigned host, char *name, size_t
  * no protocol is recognised. Waits up to 0.5 s for an answer in each protocol. */
 const struct adapter *target_find_other(const struct plan *plan);
 
-/* Is called after a connect that failed for a reason that may pass (STATUS_LOST). With --wait,
+/* Called after a connect failed for a reason that may be temporary (STATUS_LOST). With --wait,
  * pauses and returns true while there is time for another try. When the time is over, *error says
  * so. */
 bool target_wait(const struct plan *plan, struct error *error);

@@ -108,8 +108,8 @@ static void try_all(struct attempt *attempts, size_t count)
 }
 
 /* Asks the server in the protocol of each adapter that can recognise a server. The adapters whose
- * default port is the target's are first, because a server may wait for the rest of a greeting in a
- * wrong protocol, and then answers later attempts late. */
+ * default port is the target's are first, because a server that gets a greeting in a wrong protocol
+ * may wait for the rest of this greeting, and answer later attempts late. */
 static enum exit_code recognise_once(struct plan *plan, struct error *error)
 {
     const struct target *target = &plan->target;
@@ -151,7 +151,7 @@ static enum exit_code recognise_once(struct plan *plan, struct error *error)
             }
             if (status == STATUS_LOST) {
                 *error = attempts[i].reason;
-                /* go on only in a folder of sockets, where each adapter looks for another name */
+                /* go on only in a folder of sockets, where each adapter looks for its own socket */
                 is_over = target->host[0] != '/';
             } else {
                 const size_t used = strlen(tried);
