@@ -14,8 +14,8 @@ enum {
     PINGED_AT_ONCE = 16, /* number of ranks whose clocks are measured at the same time */
 };
 
-/* Sends the next ping if one is due. Returns whether the clock of the rank is measured, or the rank
- * was lost before. If it is late, one answer is enough. */
+/* Sends the next ping if no ping is in flight. Returns true if the clock of the rank is measured,
+ * or the rank was lost before. With `is_late`, one answered ping is enough. */
 static bool measure_clock(struct ranks *ranks, unsigned rank, int64_t asked_ns, bool is_late)
 {
     struct peer *peer = &ranks->peers[rank];

@@ -13,8 +13,8 @@
 
 #define SECOND_NS MONO_NS_PER_S
 
-/* An interval that begins or ends this close to the beginning of a second begins or ends with that
- * second: measuring threads wake a little late. */
+/* If an interval begins or ends this close to the beginning of a second, it counts as beginning or
+ * ending at that moment, because measuring threads wake a little late. */
 #define CLOSE_NS (SECOND_NS / 10)
 
 enum {
@@ -41,7 +41,7 @@ size_t merge_layout(void)
                                    sizeof(struct trace_sum),     sizeof(struct level),
                                    sizeof(struct verification),  sizeof(struct metric_sum)};
     const uint16_t order = 1; /* a number whose first byte shows the byte order */
-    size_t layout = 1;        /* number of the way in which numbers and counts are packed */
+    size_t layout = 1;        /* version of the form in which numbers and counts are packed */
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         layout = layout * 31 + sizes[i];
     }
@@ -134,7 +134,8 @@ static struct reader open_sealed(const void *bytes, size_t size)
     return (struct reader){.at = at, .end = at + (is_whole ? length : 0), .has_failed = !is_whole};
 }
 
-/* Appends the counts that are not 0, each after its distance from the previous one, and a 0. */
+/* Appends the counts that are not 0, each after the distance of its index from that of the previous
+ * such count, and a final 0. */
 static void put_counts(struct buffer *bytes, const uint64_t *counts, size_t number)
 {
     size_t end = 0;
@@ -148,7 +149,7 @@ static void put_counts(struct buffer *bytes, const uint64_t *counts, size_t numb
     put(bytes, 0);
 }
 
-/* Returns the sum of the counts that were added. */
+/* Adds packed counts to `counts`, and returns the sum of the packed counts. */
 static uint64_t add_counts(struct reader *reader, uint64_t *counts, size_t number)
 {
     uint64_t total = 0;
@@ -293,9 +294,9 @@ void merge_keep_sample(struct buffer *kept, const struct sample *sample)
 
 /* The sums over all ranks for one second, or for one stage. */
 struct slot {
-    /* the times from the earliest start to the latest end; end_ns is 0 if no rank has reached the
-     * stage. rows_held is the change in this second; after merge_finish, the rows that are held at
-     * its end */
+    /* start_ns is the earliest start and end_ns the latest end in the slot; end_ns is 0 if no rank
+     * has reached the stage. rows_held is the change in the slot; after merge_finish, the rows that
+     * are held at the slot's end */
     struct interval_head head;
     uint64_t counters[RECORDER_COUNTERS];
     /* counters of each host in the slot; owned; NULL with one host */
@@ -417,7 +418,7 @@ static void take_part(struct histogram *left, double share, struct histogram *pa
     const struct histogram all = *left;
     uint64_t seen = 0;
     *part = (struct histogram){.total = 0};
-    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) { /* adds up, so that rare values are not lost */
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) { /* rounds sums, to lose no rare values */
         seen += all.counts[i];
         part->counts[i] = find_part(seen, share) - part->total;
         part->total += part->counts[i];
@@ -473,13 +474,14 @@ static void add_interval_counters(struct slot *slot, const struct span *span, in
 }
 
 /* Adds the head of an interval to the slots of its span, which begin at `slot`. `before` is the
- * previous interval of the same rank and kind, or all 0. `acknowledged`: rows of the interval. */
+ * previous interval of the same rank and kind, or all 0. `acknowledged` is the number of rows
+ * acknowledged in the interval. */
 static void add_interval_head(struct slot *slot, const struct span *span,
                               const struct interval_head *head, const struct interval_head *before,
                               uint64_t acknowledged)
 {
     const struct span earlier = find_span(before);
-    /* rows from before the run were there at the beginning of the first interval */
+    /* rows from before the run count as held at the beginning of the first interval */
     const uint64_t had = before->end_ns == 0 ? head->rows_held - MIN(head->rows_held, acknowledged)
                                              : before->rows_held;
     int64_t left = (int64_t)(head->rows_held - had);
@@ -505,7 +507,7 @@ static void add_interval_head(struct slot *slot, const struct span *span,
 }
 
 /* Adds the next interval of a rank to the slots of its seconds, or stage. `before` has the rank's
- * previous interval of both kinds. Returns false if memory runs out. */
+ * previous interval of each kind: seconds, stages. Returns false if memory runs out. */
 static bool add_interval(struct merge *merge, struct reader *reader, struct interval_head before[2])
 {
     struct interval_head head;
@@ -693,8 +695,8 @@ bool merge_pack_level(struct buffer *bytes, const struct level *level,
     return put_seal(bytes);
 }
 
-/* Returns the figures of a machine, which are unknown before its first rank, or NULL if memory runs
- * out. */
+/* Returns the figures of a machine, or NULL if memory runs out. For the machine's first rank, all
+ * figures are unknown. */
 static struct level_machine *find_machine(struct level_sum *sum, const char *name)
 {
     for (size_t i = 0; i < sum->machine_count; i++) {
@@ -726,8 +728,8 @@ static void add_to_machine(struct level_machine *into, const struct level *from)
     into->server_memory_bytes = MAX(into->server_memory_bytes, from->server_memory_bytes);
 }
 
-/* Returns whether the level shows the figures of `a` rather than those of `b`: does not depend on
- * the order in which the ranks were added. */
+/* Returns whether the level shows the figures of `a` rather than those of `b`. The answer does not
+ * depend on the order in which the ranks were added. */
 static bool is_preferred(const struct level_machine *a, const struct level_machine *b)
 {
     const bool has_server = a->server_memory_bytes >= 0, other_has = b->server_memory_bytes >= 0;
@@ -765,7 +767,7 @@ bool merge_add_level(struct level_sum *sum, const char *machine, const void *byt
     if (reader.has_failed) {
         return false;
     }
-    /* the earliest failure counts; without a failure, the end of the search */
+    /* the earliest failure counts; without a failure, a rank that did not finish the level */
     const bool has_failed = from.outcome == LEVEL_FAILED && from.reason != LEVEL_NO_REASON;
     const bool had_failed = into->outcome == LEVEL_FAILED && into->reason != LEVEL_NO_REASON;
     if (has_failed > had_failed || (has_failed && from.reason_ns < into->reason_ns) ||
@@ -1115,7 +1117,8 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
 }
 
 /* Completes the transaction counters that a lost rank reported, so that they balance. Transactions
- * without a reported end are in doubt. The reasons for failed transactions are unknown. */
+ * without a reported end are in doubt. The reasons for failed transactions are unknown; they count
+ * as failed by a lost connection. */
 static void close_transactions(uint64_t counters[RECORDER_COUNTERS], bool has_rate)
 {
     uint64_t *begun = &counters[RECORDER_TRANSACTIONS_BEGUN];
@@ -1404,7 +1407,7 @@ bool merge_finish(struct merge *merge)
     add_up_held(&merge->seconds);
     add_up_held(&merge->stages);
     for (size_t i = 0; i < merge->stages.count; i++) {
-        if (merge->stages.entries[i].head.end_ns > 0) { /* a jump has no row */
+        if (merge->stages.entries[i].head.end_ns > 0) { /* false for a stage of duration 0 */
             struct interval stage;
             fill_interval(merge, &merge->stages.entries[i], &stage);
             stage.is_stage = true;

@@ -1,8 +1,8 @@
 /*
  * The transport of messages between ranks. It is append-mpi.so, which is loaded at run time so that
  * the program itself does not need MPI. When each run is a program of its own, the transport of
- * that program is its parent process (relay.c). Main thread only. No function waits, except
- * relay_wait.
+ * that program is its parent process (relay.c). Main thread only. `send` and `take` do not wait for
+ * other ranks.
  */
 #ifndef RANKS_MODULE_H
 #define RANKS_MODULE_H
@@ -22,7 +22,7 @@ struct ranks_module {
      * `why`. */
     bool (*start)(unsigned *number, unsigned *count, char *why, size_t size);
 
-    /* Sends the bytes later. Takes over the bytes, which are from malloc, even when it fails.
+    /* Begins to send the bytes. Takes over the bytes, which are from malloc, even when it fails.
      * Returns false if the rank cannot be reached. `is_bulk`: all other messages may overtake this
      * message, even while a part of it is still to be sent. */
     bool (*send)(unsigned to, void *bytes, size_t size, bool is_bulk);
@@ -34,7 +34,7 @@ struct ranks_module {
     /* Returns whether all sent messages have left this process. */
     bool (*is_idle)(void);
 
-    /* Leaves together with all other ranks. When not all ranks are there, ends all processes. */
+    /* Leaves together with all other ranks. Without `are_all_there`, MPI ends all processes. */
     void (*end)(bool are_all_there);
 };
 
@@ -54,7 +54,8 @@ const struct ranks_module *relay_of_program(void);
  * transport uses `module`, and its `take` also passes on the messages of the program. */
 const struct ranks_module *relay_through(const struct ranks_module *module);
 
-/* Begins the next run. Returns the descriptor for its program's standard input, or -errno. */
+/* Begins the next run. Returns the descriptor for the standard input of the run's program, which
+ * the caller closes, or -errno. */
 int relay_open(void);
 
 /* Waits until the program has sent something, but at most limit_ns, and no longer than messages of

@@ -83,8 +83,8 @@ static bool is_idle(void)
 
 static bool send(unsigned to, void *bytes, size_t size, bool is_bulk)
 {
-    /* take, not this function, frees what was sent, so that the time for a message to each of many
-     * ranks grows only with their number */
+    /* `take` frees sent messages: if each call of this function did so, the time for a message to
+     * each rank would grow with the square of the number of ranks */
     struct sending *sending = size > INT_MAX ? NULL : malloc(sizeof *sending);
     /* free_sent tests the request: NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker) */
     if (sending == NULL ||

@@ -13,8 +13,8 @@
 #include "ranks/merge.h"
 #include "ranks/ranks_internal.h"
 
-/* Time between the message with the moment at which the gate opens and that moment: enough for the
- * message. */
+/* Time from the message that announces the opening of the gate to the opening itself: enough for
+ * the message. */
 #define GO_LEAD_NS (30 * MONO_NS_PER_MS)
 
 /* The longest wait for unsent messages at the end, if a rank is lost. */
@@ -751,8 +751,8 @@ void *ranks_take_level(struct ranks *ranks, unsigned *rank, size_t *size, bool *
     return keep_payload(message, rank, size);
 }
 
-/* Loses the ranks whose result is missing and that are silent or, without `may_wait`, all of them.
- * Returns whether a result is still missing. */
+/* Counts each rank as lost whose result is missing and that is silent; without `may_wait`, each
+ * rank whose result is missing. Returns whether a result is still awaited. */
 static bool lacks_result(struct ranks *ranks, bool may_wait)
 {
     bool lacks = false;
@@ -777,7 +777,7 @@ void *ranks_take_result(struct ranks *ranks, unsigned *rank, size_t *size)
             return keep_payload(message, rank, size);
         }
         if (any_lacks_orders(ranks)) {
-            give_orders(ranks); /* without the last orders the rank would go on working */
+            give_orders(ranks); /* a rank that lacks the last orders would go on working */
         }
         if (!lacks_result(ranks, true) ||
             (!ranks_wait_on(ranks, &wait) && !lacks_result(ranks, false))) {

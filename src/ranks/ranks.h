@@ -113,9 +113,8 @@ unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limi
 bool ranks_give_text(struct ranks *ranks, struct buffer *text);
 
 /* Signals the other ranks that this rank is alive, and polls for messages. Called during every long
- * wait before and after the sessions' work: before the run, a rank that is silent for a minute is
- * lost, and while rank 0 waits for the results, a rank that is silent for 15 s. `ranks` may be
- * NULL. */
+ * wait before and after the sessions' work. Without such signals a rank is lost: before the run
+ * after a minute, and while rank 0 waits for the results after 15 s. `ranks` may be NULL. */
 void ranks_beat(struct ranks *ranks);
 
 /* Fills *error when a wait before the run has failed, because a rank was lost or a signal arrived.
@@ -128,11 +127,12 @@ enum exit_code ranks_report_loss(const struct ranks *ranks, struct error *error)
 enum exit_code ranks_agree(struct ranks *ranks, enum exit_code code, const char *version,
                            struct error *error);
 
-/* Prefixes an error of rank 0 with its machine and rank, as the errors of other ranks are. */
+/* Prefixes an error of rank 0 with its machine and rank, like the errors of other ranks. */
 void ranks_prefix_error(const struct ranks *ranks, struct error *error);
 
 /* ranks_set_tracing, before an agreement, notes that this rank traces I/O. ranks_is_any_tracing,
- * after the agreement, returns at rank 0 whether any rank traces I/O. */
+ * after the agreement, returns at rank 0 whether any rank traces I/O, and true if this process is
+ * alone. */
 void ranks_set_tracing(struct ranks *ranks);
 bool ranks_is_any_tracing(const struct ranks *ranks);
 
@@ -179,9 +179,8 @@ struct ranks_level_orders {
     enum search_end end;
 };
 
-/* The state of a rank's sessions, which the rank sends to rank 0 while sessions live. A rank whose
- * sessions are over is also done, and a rank that is done is also up, except that is_up stays false
- * in a search. */
+/* The state of a rank's sessions, which the rank sends to rank 0 while sessions live. is_over
+ * implies is_done, and is_done implies is_up. In a search is_up is always false. */
 struct ranks_state {
     bool is_up;   /* all sessions have connected or failed */
     bool is_done; /* all sessions have done their work */

@@ -62,8 +62,8 @@ struct message {
     char *bytes; /* the kind, then the payload; owned */
 };
 
-/* The stage of another rank, as this rank sees it. A rank only enters later stages: what would move
- * it back comes too late. */
+/* The stage of another rank, as this rank sees it. A rank never goes back to an earlier stage: an
+ * event that belongs to an earlier stage comes too late. */
 enum peer_stage {
     PEER_TAKES_PART,
     PEER_ENDED,      /* only rank 0: it has ended the ranks without the result of this rank */
@@ -87,7 +87,7 @@ struct peer {
     int64_t heard_ns;  /* moment at which the rank's latest message arrived, on the poll clock */
     int64_t lost_ns;   /* moment at which the rank was lost, on the poll clock */
     enum peer_stage stage;
-    bool is_awaited;   /* rank 0 waits for a message of every rank, and lacks that of this rank */
+    bool is_awaited;   /* rank 0 awaits a message of each rank, and has not got that of this rank */
     bool lacks_orders; /* the rank has not received the latest orders */
     struct ranks_state state;
 };
@@ -110,6 +110,7 @@ struct ranks {
     struct ranks_orders sent_orders;  /* the orders that rank 0 sent last */
     int64_t sent_ns; /* moment at which the orders, or the state of this rank, were sent last */
     pthread_mutex_t lock; /* lock for `others` and `shown` */
+    /* sums of the other ranks' counters: the latest, and those of the last ranks_add_others */
     uint64_t others[RECORDER_COUNTERS], shown[RECORDER_COUNTERS];
 };
 
@@ -126,7 +127,7 @@ void ranks_post_all(struct ranks *ranks, enum kind kind, const void *payload, si
 
 /* Sends a message in the memory that has its payload: `bytes`, from malloc, is HEAD_BYTES of room
  * for the head, then `size` bytes of payload. Takes over `bytes`, even when it fails. Returns false
- * if the message cannot be sent; the rank is not lost for that. */
+ * if the message cannot be sent; the rank does not count as lost then. */
 bool ranks_hand_over(struct ranks *ranks, unsigned to, enum kind kind, char *bytes, size_t size);
 
 /* Receives all messages that have arrived, handles the messages for which no function waits, and
@@ -143,7 +144,8 @@ struct message *ranks_find_message(struct ranks *ranks, unsigned from, enum kind
 struct message *ranks_wait_for(struct ranks *ranks, unsigned from, enum kind kind);
 
 /* Waits like ranks_wait_for, copies the payload to `payload`, of `size` bytes, and returns the
- * sender. Missing bytes are zeroed. Returns NO_RANK and leaves *payload if the wait fails. */
+ * sender. Missing bytes are zeroed. If the wait fails, returns NO_RANK and does not change
+ * *payload. */
 unsigned ranks_receive(struct ranks *ranks, unsigned from, enum kind kind, void *payload,
                        size_t size);
 

@@ -209,7 +209,7 @@ struct piece {
 
 static const struct ranks_module *carrier; /* the transport between the machines: MPI */
 static uint32_t run;                       /* number of the current run */
-static uint32_t lost_run; /* number of the latest run whose program at rank 0 ended early */
+static uint32_t lost_run; /* latest run whose program at rank 0 ended before this rank began it */
 static struct end program = {.fd = -1};
 static struct piece *first, **last = &first;
 static int64_t alert_ns, sleep_ns;
@@ -301,7 +301,8 @@ static void take_from_program(void)
     }
 }
 
-/* Returns the next message for the parent itself. Passes all messages of the program on. */
+/* Returns the next message for the parent itself. Passes on all messages from and to the
+ * program. */
 static void *carrier_take(unsigned *from, size_t *size)
 {
     char *bytes;
