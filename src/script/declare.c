@@ -304,8 +304,8 @@ static void read_index_list(lua_State *lua, struct script_dataset *dataset, cons
     lua_settop(lua, list);
 }
 
-/* Reads the indexes at the top of the stack: a list, with a list for a dialect under its name,
- * {"a", "b, c", clickhouse = {}}. */
+/* Reads the indexes at the top of the stack: a list, in which a dialect's name can have a list for
+ * this dialect, {"a", "b, c", clickhouse = {}}. */
 static void read_indexes(lua_State *lua, struct script_dataset *dataset, const char *name)
 {
     DEMAND(lua, lua_istable(lua, -1),
@@ -420,7 +420,7 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
            "dataset '%s': a column must begin with its name, a text of 1 to %d bytes",
            dataset->name, COLUMN_NAME_BYTES - 1);
     snprintf(column.name, sizeof column.name, "%s", name);
-    name = column.name; /* the text on the stack may be the only copy */
+    name = column.name; /* Lua may free its own text, which leaves the stack below */
     lua_rawgeti(lua, at, 2);
     DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING,
            "dataset '%s': column '%s' has no type: write {\"%s\", \"int32\", …}", dataset->name,
@@ -442,8 +442,7 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
         details->key = lua_toboolean(lua, -1) ? 1 : 0;
         break;
     case LUA_TNUMBER:
-        /* a fraction or a number below 1 becomes UINT_MAX, which is refused when the places are
-         * checked */
+        /* a fraction or a number below 1 becomes UINT_MAX, which is refused below */
         details->key = lua_isinteger(lua, -1) && lua_tointeger(lua, -1) >= 1
                            ? (unsigned)lua_tointeger(lua, -1)
                            : UINT_MAX;
@@ -581,7 +580,8 @@ static void read_partitions(lua_State *lua, struct script_dataset *dataset)
     }
 }
 
-/* Reads the dataset at the top of the stack, to whose primary key a column refers. */
+/* Reads the foreign key of a column: at the top of the stack is the dataset to whose primary key
+ * the column refers. */
 static void read_foreign_key(lua_State *lua, const struct script *declaring,
                              struct script_dataset *dataset, size_t column)
 {

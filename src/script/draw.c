@@ -200,7 +200,7 @@ struct gray {
 struct zipf {
     double theta;
     double enough; /* largest distance of x from k at which k is accepted without another test */
-    double low;    /* the integral at 1.5, minus the share of 1 */
+    double low;    /* the integral at 1.5, minus 1^-theta */
     double high;   /* the integral at n + 0.5, if the range is fixed */
 };
 
@@ -317,7 +317,7 @@ static unsigned fraction_below(struct fraction *fraction, struct draw_stream *st
 {
     enum {
         BITS = 56,
-        USES = 7 /* with n = 92 the last use still has at least 17 bits */
+        USES = 7 /* with n = 92 the last use still has nearly 17 bits */
     };
     if (fraction->left == 0) {
         *fraction = (struct fraction){draw_bits(stream) >> (WORD_BITS - BITS), USES};

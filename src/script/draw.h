@@ -55,8 +55,8 @@ void counter_destroy(struct counter *counter);
  * counter_known considers only the numbers of this process. */
 void counter_share(struct counter *counter, uint64_t place, uint64_t stride);
 
-/* Takes the next number. Returns false if all of the 2^20 numbers after the oldest pending number
- * are taken. */
+/* Takes the next number. Returns false if the 2^20 numbers of this process from its oldest pending
+ * number on are all taken. */
 bool counter_next(struct counter *counter, uint64_t *number);
 void counter_end(struct counter *counter, uint64_t number);
 uint64_t counter_known(const struct counter *counter);

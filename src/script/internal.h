@@ -11,7 +11,7 @@
  *     script.c   loads a script
  *
  * A function that raises a Lua error (lua_error) does not return. Only C functions that Lua calls
- * may call it.
+ * may call such a function.
  */
 #ifndef SCRIPT_INTERNAL_H
 #define SCRIPT_INTERNAL_H
@@ -28,8 +28,8 @@
 #include "script/scalar.h"
 #include "script/script.h"
 
-/* CPU time that the script may use where the end of a run cannot end it: at the top level, in
- * on_session and in a function that makes a value of a row. */
+/* CPU time that the script may use where the end of a run does not end the script: at the top
+ * level, in on_session and in a function that makes a value of a row. */
 #define ALONE_NS (10 * MONO_NS_PER_S)
 
 /* Time that a function may continue after the run has ended. After that time it ends when it
@@ -88,15 +88,15 @@ struct script_state {
     const struct script *script; /* script that the state runs; borrowed */
     struct script *declaring;    /* the script, while script_load declares it; else NULL */
     struct script_place place;
-    size_t used_bytes;   /* number of bytes that Lua has allocated */
-    bool is_memory_gone; /* the latest allocation that failed did not exceed the state's limit: this
-                            machine has no memory */
-    int64_t alone_cpu_ns;  /* CPU time at the moment when the top level, on_session or a batch of
-                              rows began */
-    bool is_ending;        /* the run has ended, but the function still runs */
-    int64_t ending_ns;     /* moment at which is_ending became true */
-    int64_t ending_cpu_ns; /* CPU time after which the function has a mistake; INT64_MAX until it
-                              has run for ENDING_NS after the end */
+    size_t used_bytes;    /* number of bytes that Lua has allocated */
+    bool is_memory_gone;  /* the latest failed allocation was within the state's limit: this machine
+                             has no memory left */
+    int64_t alone_cpu_ns; /* CPU time at the moment when the top level, on_session or a batch of
+                             rows began */
+    bool is_ending;       /* the run has ended, but the function still runs */
+    int64_t ending_ns;    /* moment at which is_ending became true */
+    int64_t ending_cpu_ns; /* CPU time after which the function counts as endless; INT64_MAX until
+                              the function has run for ENDING_NS after the end of the run */
     bool is_declaring;     /* the top level runs */
     bool is_connecting;    /* a function of on_session runs: the run may not have begun */
     bool is_deriving;      /* a function given to derive() is running */
@@ -201,8 +201,8 @@ int sandbox_freeze(lua_State *lua);
  */
 enum script_end sandbox_finish(struct script_state *state, int result, struct error *error);
 
-/* Sets the text and the kind of SCRIPT_WRONG after Lua ran out of memory: this machine has none, or
- * the state's limit was reached. */
+/* Sets the text and the kind of SCRIPT_WRONG after Lua ran out of memory: this machine has no
+ * memory left, or the state's limit was reached. */
 void sandbox_note_memory(struct script_state *state);
 
 /* Ends the current call of the script with `end`, by a Lua error that pcall cannot catch. If a call
@@ -255,8 +255,8 @@ static inline bool value_is_null(lua_State *lua, int index)
 bool value_get(lua_State *lua, int index, struct draw_value *value);
 void value_check(lua_State *lua, int index, struct draw_value *value);
 
-/* Return a hint to append to a message, or "". The first is about a Lua value that cannot be a
- * parameter, the second about a fraction that does not fit a column of whole numbers. */
+/* Return a hint to append to a message, or "". value_type_hint is for a Lua value that cannot be a
+ * parameter, value_whole_hint for a fraction that does not fit a column of whole numbers. */
 const char *value_type_hint(lua_State *lua, int index);
 const char *value_whole_hint(const struct column *column, const struct draw_value *value);
 

@@ -19,7 +19,7 @@ enum {
  * of append's functions. A function that has used more is considered endless. */
 #define ENDING_CPU_NS (10 * MONO_NS_PER_MS)
 
-/* Bytes that C functions process between two calls to check_time; they take some milliseconds. */
+/* Bytes that C functions process, in some milliseconds, between two calls to check_time. */
 #define BYTES_BETWEEN 1e7
 
 /* Only their addresses are used: `signal` is the error object of sandbox_end, and `table_sort` is

@@ -311,7 +311,7 @@ struct script *script_load(const char *name, const char *const *sets, size_t set
     if (!parse_sets(source, sets, set_count)) {
         loading->status = state_out_of_memory(&loading->error);
     } else if (thread_start(&thread, 0, run_loading, loading) != 0) {
-        /* without a separate thread only a second Ctrl-C ends an endless top level */
+        /* without a separate thread only a second Ctrl-C ends a C function that never returns */
         run_loading(loading);
     } else if (await_loading(loading, thread)) {
         pthread_join(thread, NULL);

@@ -152,7 +152,7 @@ struct script_statement {
     /* kind of the statement, derived from the first word of the SQL */
     enum script_statement_kind kind;
     /* Indexes of datasets, or SCRIPT_NO_DATASET. The rows that the statement matches are counted as
-     * added to the first dataset, or as removed from the second. */
+     * added to dataset adds_to, and as removed from dataset takes_from. */
     int adds_to, takes_from;
     bool is_prepared;
     bool has_session;          /* the text contains ${session}: each session has its own text */

@@ -100,7 +100,7 @@ void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_strea
         }
         if (!value_is_null(lua, -1)) {
             value_check(lua, -1, &value); /* raises a Lua error if the function returned something
-                                             else than a value */
+                                             that is not a value */
         }
         return;
     }
