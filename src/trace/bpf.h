@@ -2,8 +2,8 @@
  * The beginning of each file of programs for the kernel (*.bpf.c).
  *
  * The programs use only BTF tracepoints (tp_btf), and only the members of the kernel's structs that
- * their file declares. Their offsets are resolved when the programs are loaded, so the files need
- * neither kernel headers nor a build for each kernel.
+ * their file declares. The offsets of the members are resolved when the programs are loaded, so the
+ * files need neither kernel headers nor a build for each kernel.
  */
 #ifndef TRACE_BPF_H
 #define TRACE_BPF_H

@@ -8,7 +8,7 @@
  * however many requests are in flight at once. A request belongs to the call that its thread is in
  * when the request begins.
  *
- * A flush is not handed to the device itself: the kernel serves all waiting flushes with one flush
+ * The kernel does not hand each flush to the device: it serves all waiting flushes with one flush
  * request of its own. The time in which this flush request is at the device, while another request
  * waits for it, is moved from queue to device.
  */
@@ -631,7 +631,7 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(thread_exits, struct task_struct *task)
 {
     const __u32 pid = task->tgid, tid = task->pid;
-    /* the process is removed with its first thread, even if other threads are still running */
+    /* the process is removed when its main thread exits, even if other threads still run */
     bpf_map_delete_elem(&operations, &tid);
     if (pid == tid) {
         bpf_map_delete_elem(&processes, &pid);

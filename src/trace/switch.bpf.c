@@ -80,7 +80,7 @@ static __always_inline __u32 place_of(struct task_struct *task, unsigned int sta
            call;
 }
 
-/* Adds the time from `since_ns` until now that counts. */
+/* Adds to a place the part of the time from `since_ns` until now that counts. */
 static __always_inline void charge(__u32 place, __u64 since_ns, __u64 now_ns)
 {
     const __u64 from_ns = since_ns > begin_ns ? since_ns : begin_ns;
@@ -92,8 +92,8 @@ static __always_inline void charge(__u32 place, __u64 since_ns, __u64 now_ns)
     }
 }
 
-/* Moves a thread to another place. A thread without an entry was in the place `before` since the
- * programs were attached. */
+/* Moves a thread to another place. A thread without an entry has been in the place `before` since
+ * the programs were attached. */
 static __always_inline void move(__u32 tid, __u32 before, __u32 place, __u64 now_ns)
 {
     struct switch_thread *thread = bpf_map_lookup_elem(&threads, &tid);

@@ -125,7 +125,7 @@ void trace_add(struct trace_sum *sum, const struct io_event *event, enum trace_f
 void trace_sum_add(struct trace_sum *into, const struct trace_sum *from);
 
 /* Sets *from_ns and *to_ns to the traced time, relative to the start of the run: from the gate to
- * the last answer, or to the end of a call that ended after it. */
+ * the last answer, or to the end of the latest call if this is later. */
 void trace_span(const struct trace_sum *sum, int64_t *from_ns, int64_t *to_ns);
 
 /* Write the header or one row of io.csv, and return the number of bytes. `place` has the first
