@@ -46,11 +46,11 @@ struct account {
     unsigned sessions;
     uint64_t seed;
     bool has_transactions;
-    uint64_t rows_max;             /* most rows that the writers send: then they pause */
+    uint64_t rows_max;             /* most rows that the writers send before they pause */
     _Atomic int64_t fault_ns;      /* moment of a power loss: later answers are not owed; INT64_MAX:
                                       all answers are owed */
-    _Atomic int64_t latest_ack_ns; /* moment of the latest acknowledgement in the load before this
-                                      fault; 0: no acknowledgement yet */
+    _Atomic int64_t latest_ack_ns; /* moment of the latest acknowledgement since the writers were
+                                      started; 0: no acknowledgement yet */
     _Atomic uint64_t rows_sent;    /* rows of all transactions that were begun; at most rows_max */
     _Atomic unsigned cut;          /* the writers cut all connections when the number grows */
     _Atomic unsigned checkpoints;  /* the writers begin a checkpoint when the number grows */
@@ -71,7 +71,7 @@ struct account {
 struct account *account_create(unsigned sessions, uint64_t seed, struct error *error);
 void account_destroy(struct account *account);
 
-/* Returns the outcome of a transaction. */
+/* Returns the address of the outcome of a transaction. */
 static inline _Atomic uint8_t *account_outcome(const struct account *account, unsigned session,
                                                uint64_t number)
 {

@@ -52,7 +52,7 @@ struct finding_words {
 extern const struct finding_words finding_words[FINDING_COUNT];
 
 /* A fault, and what reading everything back after it found. Numbers of rows count from the start of
- * the run. `findings` counts only what no earlier fault had already shown. */
+ * the series. `findings` counts only what no earlier fault had already shown. */
 struct fault_result {
     struct fault fault;
     int64_t at_ns;        /* moment of the fault, since the start of the run */

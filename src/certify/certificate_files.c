@@ -27,7 +27,7 @@ static const char *const verdict_words[] = {[CERTIFICATE_CLEAN] = "clean",
                                             [CERTIFICATE_UNPROVEN] = "unproven",
                                             [CERTIFICATE_UNFINISHED] = "unfinished"};
 
-/* Returns seconds or milliseconds; NaN for a time that is unknown. */
+/* Return a time in seconds or milliseconds; NaN if the time is unknown. */
 static double seconds_of(int64_t ns)
 {
     return ns < 0 ? (double)NAN : figures_seconds(ns);

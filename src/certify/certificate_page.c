@@ -30,7 +30,7 @@ static const char *const uncovered[][2] = {
 /* Returns a time, or "–" if it is unknown. The text is valid to the end of the block. */
 #define TIME_OR_DASH(ns) ((ns) < 0 ? "–" : UNITS_NS(ns))
 
-/* Returns the sum of a finding in the same way. */
+/* Returns the sum of a finding, or "–" if it was not measured. Valid to the end of the block. */
 #define SUM_OR_DASH(series, finding)                                                               \
     (certificate_has_sum(series, finding) ? UNITS_COUNT(certificate_sum(series, finding)) : "–")
 

@@ -506,8 +506,8 @@ static void strike(struct course *course, struct fault_result *result)
     }
 }
 
-/* Runs a series of faults with these settings of append's own server. Returns whether a fault
- * had a finding. course->error says why the series could not be finished. */
+/* Runs a series of faults. `options` are the settings of append's own server. Returns whether a
+ * fault had a finding. course->error says why the series could not be finished. */
 static bool run_series(struct course *course, const struct fault *faults,
                        const struct plan_texts *options, uint64_t seed)
 {
@@ -585,8 +585,8 @@ static void give_up(struct course *course)
     }
 }
 
-/* Shows that the faults find losses: strikes up to 5 times with a setting that must lose. Returns
- * whether the certificate may go on. */
+/* Shows that the faults find losses: strikes up to 5 times with a setting that must lose rows.
+ * Returns whether the certificate may go on. */
 static bool prove(struct course *course)
 {
     struct certificate *certificate = course->certificate;
@@ -594,7 +594,7 @@ static bool prove(struct course *course)
     const bool has_power = course->subject->faults.counts[FAULT_POWER] > 0;
     struct fault_counts counts = {.counts = {0}};
     struct fault faults[PROOF_FAULTS_MAX];
-    /* a copy has room for one more option, because the command has checked it */
+    /* the list has room for one more option: the command has checked this */
     struct plan_texts options = course->plan->certify.options;
     options.texts[options.count++] = unsafe;
     counts.counts[has_power ? FAULT_POWER : FAULT_KILL] = PROOF_FAULTS_MAX;

@@ -69,9 +69,9 @@ enum status audit_begin(struct audit *audit, struct account *account, struct fau
                         struct error *error);
 void audit_end(struct audit *audit);
 
-/* Takes one row that was read; `text` need not be terminated. A row whose identity no transaction
- * of the account has is foreign, whatever its checksum. Another row is torn if its text does not
- * match its checksum. */
+/* Takes one row that was read; `text` need not be terminated. A row is foreign if no transaction of
+ * the account has a row with its identity, whatever its checksum. Any other row is torn if its text
+ * does not match its checksum. */
 void audit_take(struct audit *audit, const struct rows_id *id, const char *text, size_t length,
                 int64_t checksum);
 

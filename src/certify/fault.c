@@ -132,7 +132,7 @@ static int64_t draw_between(uint64_t *state, int64_t low, int64_t high)
 
 /* First lists the faults kind by kind, with the aims taking turns, and then shuffles the list. So
  * the aims have their exact shares, rounded, among all faults, and among the faults of one kind
- * they differ from their shares by less than one fault. */
+ * they differ from their shares by at most one fault. */
 void fault_draw(const struct fault_counts *counts, uint64_t seed, struct fault *faults)
 {
     static const enum fault_aim turns[] = {FAULT_AFTER_COMMIT, FAULT_IN_CHECKPOINT, FAULT_AT_RANDOM,

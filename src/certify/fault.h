@@ -49,7 +49,7 @@ struct fault {
 };
 
 enum {
-    /* ROWS_MAX of certify.c leaves each fault a whole transaction */
+    /* with this many faults, ROWS_MAX of certify.c leaves a whole transaction for each fault */
     FAULTS_MAX = 60000
 };
 

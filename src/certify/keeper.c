@@ -253,7 +253,7 @@ enum status keeper_begin(struct keeper *keeper, const struct keeper_server *serv
     }
     if (channels[0] >= 0 && keeper->pid == 0) {
         processes_serve();
-        if (!self.has_namespace) { /* without a namespace the server would outlive the keeper */
+        if (!self.has_namespace) { /* a keeper that is killed could not end the server */
             prctl(PR_SET_PDEATHSIG, 0);
         }
         prctl(PR_SET_CHILD_SUBREAPER, 1);

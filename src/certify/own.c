@@ -35,8 +35,8 @@ struct recipe {
     const char *make[RECIPE_WORDS_MAX]; /* command that makes the data directory: the program and
                                            its arguments */
     const char *start[RECIPE_WORDS_MAX];
-    const char *option[2];   /* the words before a setting and directly in front of its name: {"-c",
-                                ""} or {"", "--"} */
+    const char *option[2];   /* the word before a setting, or NULL, and the characters directly in
+                                front of its name: {"-c", ""} or {NULL, "--"} */
     const char *programs;    /* folders in which to look for programs after PATH */
     const char *package;     /* name of Debian's package */
     const char *account;     /* system user that runs the server, if the system has this user */
@@ -171,8 +171,8 @@ static enum status add_settings(struct subject *subject, const struct plan_texts
     return STATUS_OK;
 }
 
-/* Makes the folders of the server, which belong to its user, on a disk of their own if the faults
- * cut its power. */
+/* Makes the folders of the server, which belong to the server's user. If a fault is a power loss,
+ * the folders are on a disk of their own. */
 static enum status make_folders(struct subject *subject, struct error *error)
 {
     const struct keeper_server *kept = &subject->kept;
@@ -197,8 +197,8 @@ static enum status make_folders(struct subject *subject, struct error *error)
     return STATUS_OK;
 }
 
-/* Removes the folders of the server, with the rights of the server's user, because that user could
- * have put links into them. */
+/* Removes the folders of the server, as the server's user, because that user could have put links
+ * into them. */
 static void remove_folders(const struct subject *subject)
 {
     const struct keeper_server *kept = &subject->kept;
@@ -277,7 +277,8 @@ static enum status order_embedded(struct subject *subject, enum server_order ord
     return STATUS_OK;
 }
 
-/* Ends and removes a server of either kind: no keeper runs an embedded database. */
+/* Ends and removes a server of either kind. For an embedded database, which has no keeper,
+ * keeper_end does nothing. */
 static void end_own(struct subject *subject)
 {
     keeper_end(&subject->keeper);

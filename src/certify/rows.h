@@ -42,7 +42,7 @@ struct rows_id {
     unsigned place, size;
 };
 
-/* Sets sizes[t] to the rows that a transaction writes to table t. If the second table has none, the
+/* Sets sizes[t] to the number of rows that a transaction writes to table t. If sizes[1] is 0, the
  * transaction is one batch. */
 void rows_sizes(uint64_t seed, unsigned session, uint64_t number, bool has_transactions,
                 unsigned sizes[ROWS_TABLES]);

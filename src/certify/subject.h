@@ -63,8 +63,8 @@ struct subject {
     /* SQL for each new connection, with the options of an embedded database */
     struct buffer session_sql;
     const char *first_sql; /* SQL to run once on the server; NULL: nothing to run */
-    bool is_down; /* a fault was to end the server, and the user's server has not been started again
-                     yet; if the fault failed, `pid` may still run */
+    bool is_down; /* a fault that ends the server has begun, and the user's server has not been
+                     started again yet; if the fault failed, `pid` may still run */
 
     /* only for append's own server */
     const struct recipe *recipe;

@@ -20,7 +20,8 @@
 #define END_NS (30 * MONO_NS_PER_S)
 #define STEP_NS (2 * MONO_NS_PER_MS)
 
-/* Returns whether the server's process runs: not another process that got its pid later. */
+/* Returns whether the server's process runs. Another process that later got the same pid does not
+ * count. */
 static bool is_running(const struct subject *subject)
 {
     return subject->pid > 1 && subject->started != 0 &&

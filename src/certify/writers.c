@@ -58,8 +58,8 @@ static enum status open_session(struct writer *writer, struct error *error)
     return status;
 }
 
-/* Appends the rows that a transaction writes to one table. *kept becomes the rows that the server
- * kept: also of a refused batch, if its parts are kept or refused by themselves. */
+/* Appends the rows that a transaction writes to one table. *kept becomes the number of rows that
+ * the server kept. It can be above 0 for a refused batch, if the server keeps a part of a batch. */
 static enum status append_rows(struct writer *writer, const struct rows_id *id, uint64_t *kept,
                                struct error *error)
 {
