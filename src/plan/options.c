@@ -620,7 +620,7 @@ const struct option_entry option_table[] = {
      TEXT(certify.server), .key = "server", .group = "The certificate",
      .details = "The option takes the place of TARGET. The server's package must be installed. The "
                 "server's files are in `$TMPDIR` or `/tmp`. If `--faults` has `power`, they are on "
-                "a disk image of 3 GiB in the folder of the run, which needs root. If append runs "
+                "a disk image of 3 GiB in the folder of the run; this needs root. If append runs "
                 "as root, the server runs as another user."},
     {CERTIFY, "server-option", "NAME=VALUE", "setting of the server that --server makes",
      TEXTS(certify.options), .key = "server_option",
@@ -740,8 +740,9 @@ const struct option_entry option_table[] = {
      TEXT(values), .store = store_columns, SHOWN("values", "Values"), WITH_OWN_ROWS,
      .details = "VALUES is a range of whole numbers or a list of words. The other columns get "
                 "values by their types."},
-    {LOAD, "skip-columns", "A,B", "columns left to their defaults, or NULL", TEXT(skip_columns),
-     .store = store_columns, SHOWN("skip_columns", "Columns left out"), WITH_OWN_ROWS},
+    {LOAD, "skip-columns", "A,B", "columns to leave out: they get their default or NULL",
+     TEXT(skip_columns), .store = store_columns, SHOWN("skip_columns", "Columns left out"),
+     WITH_OWN_ROWS},
     {LOAD | PREPARE | DRY_RUN | CERTIFY, "seed", "N", "repeat the rows of an earlier run",
      OTHER(seed), .store = store_seed, .default_text = "a new seed", SHOWN("seed", "Seed")},
     {RUN, "rate", "N", "open-loop rate: rows/s, or a script's transactions/s",
@@ -797,8 +798,9 @@ const struct option_entry option_table[] = {
      SHOWN("tries", "Tries of a transaction, at most"), WITH_SCRIPT},
     {RUN, "late", "T", "with --rate: skip transactions more than T late", TIME(late_ns, 0, DAY_NS),
      SHOWN("late_s", "Skipped if later than, s"), WITH_SCRIPT,
-     .details = "A transaction that begins more than T after its due time is skipped and counted. "
-                "Without the option, every transaction begins."},
+     .details =
+         "A transaction that would begin more than T after its due time is skipped and counted. "
+         "Without the option, every transaction begins."},
     {RUN, "max-failed", "N|P%", "transactions that may fail without exit code 1", OTHER(max_failed),
      .max = PLAN_RECORDS_MAX, .store = store_max_failed, .default_text = "0",
      SHOWN("max_failed", "Transactions that may fail"), WITH_SCRIPT,
@@ -933,10 +935,10 @@ const struct option_entry option_table[] = {
      .store = store_server_pid, .default_text = "found by port", OF(PLACE), .key = "server_pid",
      OF_SERVER,
      .details =
-         "append measures this process and its children. append refuses a process that neither "
+         "append measures this process and its descendants. append refuses a process that neither "
          "holds the server's port nor is related to the process that holds it. With a `!` "
          "after the number, append accepts any process."},
-    {MEASURE, "server-cgroup", "DIR", "server's cgroup folder, for its memory and CPU",
+    {MEASURE, "server-cgroup", "DIR", "server's cgroup folder, for its memory, CPU and I/O",
      TEXT(server_cgroup), OF(PLACE), .key = "server_cgroup", OF_SERVER},
     {MEASURE | CERTIFY, "data-directory", "DIR",
      "folder of the server's files; its disk is measured", TEXT(data_directory), OF(PLACE),
@@ -989,8 +991,8 @@ const struct option_entry option_table[] = {
      .page = "watching.md#change-a-run-in-progress"},
     {RUN, "mark", "TIME=TEXT", "labelled line in the charts", TEXTS(mark_texts),
      .store = store_mark, .key = "mark",
-     .details = "TIME is " MOMENT_FORM
-                ". Can be given several times. Lines of the run's `events.csv` are also marks."},
+     .details = "TIME is " MOMENT_FORM ". The option can be given several times. Lines of the "
+                "run's `events.csv` are also marks."},
 
     {LOAD, "weights", "W,W,...", "each rank's share of the sessions", TEXT(weights),
      .default_text = "equal", .key = "weights", .group = "Several machines (mpirun)",
