@@ -47,11 +47,6 @@ static double value_in(const struct piece *piece, int64_t at_ns)
     return piece->from + (piece->to - piece->from) * part;
 }
 
-static bool is_unit(const char *text)
-{
-    return text[strspn(text, "mshin")] == '\0';
-}
-
 /* Reads one stage, "30s:50". */
 static bool read_stage(const char *text, uint64_t most, struct ramp_stage *stage)
 {
@@ -63,12 +58,7 @@ static bool read_stage(const char *text, uint64_t most, struct ramp_stage *stage
         return false;
     }
     snprintf(time, sizeof time, "%.*s", (int)length, text);
-    /* a duration of 0 is a jump: 0, 0s, 0.0m */
-    const size_t zeros = strspn(time, "0.");
-    const bool is_jump =
-        time[0] == '0' && strlen(time + zeros) <= strlen("min") && is_unit(time + zeros);
-    stage->duration_ns = 0;
-    if (!is_jump && !units_parse_duration(time, LONGEST_NS, &stage->duration_ns)) {
+    if (!units_parse_duration(time, LONGEST_NS, &stage->duration_ns)) { /* 0 is a jump */
         return false;
     }
     const bool is_number = units_parse_count(colon + 1, most, &target);

@@ -356,6 +356,8 @@ bool value_text_read(const struct column *column, struct text_value word, void *
     }
     memcpy(text, word.bytes, word.length);
     text[word.length] = '\0';
+    /* strtod also accepts "0x10" and an empty text */
+    const bool has_digits = strpbrk(text, "0123456789") != NULL && strpbrk(text, "xX") == NULL;
     const bool is_true = strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0;
     const bool is_day = strchr(text, 'T') == NULL; /* 2026-01-31, not 2026-01-31T12:00:00Z */
     switch (column->type) {
@@ -369,12 +371,12 @@ bool value_text_read(const struct column *column, struct text_value word, void *
                value_store_integer(column->type, number, out);
     case COLUMN_FLOAT32:
         *(float *)out = (float)strtod(text, &end);
-        return *end == '\0' && isfinite(*(float *)out);
+        return has_digits && *end == '\0' && isfinite(*(float *)out);
     case COLUMN_FLOAT64:
         *(double *)out = strtod(text, &end);
-        return *end == '\0' && isfinite(*(double *)out);
+        return has_digits && *end == '\0' && isfinite(*(double *)out);
     case COLUMN_DECIMAL:
-        return parse_decimal(column, text, out);
+        return has_digits && parse_decimal(column, text, out);
     case COLUMN_DATE:
     case COLUMN_TIMESTAMP:
         snprintf(time_text, sizeof time_text, "%s%s", text, is_day ? "T00:00:00Z" : "");

@@ -169,10 +169,11 @@ bool units_parse_duration(const char *text, int64_t max_ns, int64_t *value_ns)
     char *end = NULL;
     errno = 0;
     const double number = strtod(text, &end);
-    const double ns = number * (double)factor_of(duration_suffixes, end) * (double)MONO_NS_PER_MS;
+    const uint64_t factor = factor_of(duration_suffixes, end);
+    const double ns = number * (double)factor * (double)MONO_NS_PER_MS;
     /* strtod also accepts "0x10", "1e3", and texts that do not begin with a digit */
     if (text[0] < '0' || text[0] > '9' || errno != 0 || end != text + strspn(text, "0123456789.") ||
-        !(ns >= 1.0) || ns >= 0x1p63 || llround(ns) > max_ns) {
+        factor == 0 || (ns > 0 && ns < 1) || ns >= 0x1p63 || llround(ns) > max_ns) {
         return false;
     }
     *value_ns = llround(ns);

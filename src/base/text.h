@@ -38,7 +38,7 @@ bool units_parse_bytes(const char *text, uint64_t max, uint64_t *value);
 
 /* Parses a duration in seconds, or with one of the units ms, s, m, min and h ("1.5", "200ms",
  * "3m"), into nanoseconds. Returns false if the text is not such a duration, or if the duration is
- * 0 or above `max_ns`. */
+ * below 1 ns, but not 0, or above `max_ns`. */
 bool units_parse_duration(const char *text, int64_t max_ns, int64_t *value_ns);
 
 /* Writes a count with separators: 1,234,567. Returns `text`. */

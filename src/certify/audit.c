@@ -267,7 +267,7 @@ static enum status check_table(const struct audit_reading *of, unsigned number,
     struct answer answer = {.take = take_check, .context = checking};
     enum status status = STATUS_OK;
     if (words == NULL || words->check == NULL) {
-        snprintf(checking->note, sizeof checking->note, "append knows no such check of %s",
+        snprintf(checking->note, sizeof checking->note, "append does not know a check for %s",
                  of->connection->dialect);
         return STATUS_OK;
     }

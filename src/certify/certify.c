@@ -137,7 +137,8 @@ static enum status ask(struct course *course, question *asked, int64_t until_ns,
     } else if (end.signal != 0 || end.code != EXIT_SUCCESS) {
         reply->is_ours = true;
         error_clear(&reply->error);
-        error_set(&reply->error, ERROR_CANCELLED, 0, NULL, "the process that asked it ended early");
+        error_set(&reply->error, ERROR_CANCELLED, 0, NULL,
+                  "the process that asked the server ended early");
         reply->status = STATUS_LOST;
     }
     if (reply->status != STATUS_OK) {
@@ -562,8 +563,9 @@ static bool run_series(struct course *course, const struct fault *faults,
             notice_print("the tables %s and %s are kept; append certify --recreate drops them",
                          rows_table_names[0], rows_table_names[1]);
         } else if (ask(course, drop_tables, INT64_MAX, &why) != STATUS_OK) {
-            notice_print("tables are kept, because %s; append certify --recreate=%s,%s drops them",
-                         why.text, rows_table_names[0], rows_table_names[1]);
+            notice_print(
+                "the tables could not be dropped: %s; append certify --recreate=%s,%s drops them",
+                why.text, rows_table_names[0], rows_table_names[1]);
         }
     }
     subject_end(course->subject);

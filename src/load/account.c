@@ -18,7 +18,7 @@ void session_blame(struct session *session, enum cause_phase phase, const char *
     if (status == STATUS_LOST && atomic_load(&session->was_cut)) {
         /* append itself cut the connection: the server is not to blame */
         error_set(&own, ERROR_TIMEOUT, 0, NULL,
-                  "append cut the connection: no answer in %d s after the stop",
+                  "append cut the connection: no answer within %d s after the end of the run",
                   (int)(SESSION_GRACE_NS / MONO_NS_PER_S));
         error = &own;
     } else if (status == STATUS_LOST && session->is_overdue) {

@@ -306,7 +306,7 @@ enum control_outcome control_apply(struct control *control, const char *change, 
                                        : "the run has not begun: its sessions are connecting");
     } else if (control->count >= CHANGES_MAX - places_kept(change)) {
         outcome =
-            say(answer, CONTROL_REFUSED, "the run has had %zu changes, and takes no more %s",
+            say(answer, CONTROL_REFUSED, "the run already has %zu changes; it accepts no more %s",
                 control->count, value_of(change, "mark") != NULL ? "marks" : "changes except stop");
     } else {
         const struct epoch *latest = epoch_latest(&load->first_epoch);

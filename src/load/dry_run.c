@@ -375,8 +375,9 @@ static enum status run_transaction(struct dry_run *run, size_t number, struct er
         return undo;
     }
     say(run, INDENT, "%s, %s", is_good ? "ended" : "FAILED",
-        run->has_ended ? "BUT a statement ended the transaction, so what came before it may stay"
-                       : "rolled back");
+        run->has_ended
+            ? "BUT a statement ended the transaction: changes before that statement may stay"
+            : "rolled back");
     return status;
 }
 

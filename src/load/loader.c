@@ -468,12 +468,11 @@ void loader_explain(const struct datasets *datasets, const struct plan *plan, st
     add_up(datasets, &all, &there);
     const char *advice = "'append prepare' loads the rest";
     if (datasets->is_script_wrong) {
-        advice =
-            datasets->is_undone
-                ? "the new tables are dropped"
-                : "the new tables stay: they may have rows of others; --recreate replaces them";
+        advice = datasets->is_undone ? "the new tables are dropped"
+                                     : "the new tables stay, because others may have added rows; "
+                                       "--recreate replaces the tables";
     } else if (!can_go_on) {
-        advice = "--recreate starts over";
+        advice = "--recreate loads all rows again";
     } else if (plan->command == COMMAND_PREPARE) {
         advice = "the same command loads the rest";
     }

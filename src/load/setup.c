@@ -368,8 +368,8 @@ static enum status check_waits(struct setup *setup, const struct plan *plan, str
     if (why == NULL && setup->connection.waits == NULL) {
         why = "append cannot ask this database what its sessions wait for";
     } else if (why == NULL && setup->server.is_pooled) {
-        why = "behind a pooler the server does not show which session is whose: connect to the "
-              "server itself";
+        why = "through a pooler the server does not show which of its sessions are append's: "
+              "connect to the server itself";
     }
     snprintf(setup->waits_note, sizeof setup->waits_note, "%s", why == NULL ? "" : why);
     if (why == NULL || plan->waits == WAITS_TRY) {

@@ -91,7 +91,7 @@ void storage_find(struct storage *storage, const struct plan *plan,
     if (connection->storage == NULL) {
         snprintf(storage->note, sizeof storage->note, "%s",
                  keeps_rows && storage->directory[0] == '\0'
-                     ? "append does not know how to ask this database for the size of its tables"
+                     ? "append cannot measure the size of tables in this database"
                      : "");
         return;
     }

@@ -150,7 +150,8 @@ static enum status find_other(const struct table_mark_place *place, const char *
         ask_rows(place->adapter, place->conn, query, place->table_name, &answer, error);
     if (status != STATUS_OK && status != STATUS_LOST) {
         error_clear(error);
-        snprintf(others.why, sizeof others.why, "the server does not report what depends on it");
+        snprintf(others.why, sizeof others.why,
+                 "the server does not report which objects depend on the table");
         status = STATUS_OK;
     }
     for (size_t i = 0; i < others.count && others.why[0] == '\0' && status == STATUS_OK; i++) {

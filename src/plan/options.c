@@ -98,7 +98,7 @@ static enum exit_code store_by_type(const struct option_entry *entry, struct pla
         snprintf(right, sizeof right, "a size up to %s (64K, 500M, 16G)", UNITS_BYTES(entry->max));
         break;
     case OPTION_TIME:
-        is_valid = units_parse_duration(value, (int64_t)entry->max, &ns);
+        is_valid = units_parse_duration(value, (int64_t)entry->max, &ns) && ns > 0;
         number = (uint64_t)ns;
         if (!is_valid) {
             snprintf(right, sizeof right, "a time above 0 and up to %.0f s (5, 500ms, 30s, 2m, 1h)",

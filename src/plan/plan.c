@@ -27,8 +27,8 @@ enum {
 
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
-/* find-max takes at least two samples in the time of a hold, so that every hold contains a sample.
- */
+/* find-max takes at least two samples in a hold of 200 ms or more, so that the hold contains a
+ * sample. */
 #define SEARCH_SAMPLE_NS MONO_NS_PER_S
 #define SEARCH_SAMPLE_LEAST_NS (100 * MONO_NS_PER_MS)
 
@@ -489,9 +489,13 @@ static enum exit_code choose_schema(struct plan *plan, struct error *error)
         return EXIT_CODE_USAGE;
     }
     plan->ddl_text = malloc(SCHEMA_FILE_BYTES_MAX);
-    const size_t length =
-        plan->ddl_text == NULL ? 0 : fread(plan->ddl_text, 1, SCHEMA_FILE_BYTES_MAX, file);
-    const bool is_read = plan->ddl_text != NULL && !ferror(file);
+    if (plan->ddl_text == NULL) {
+        fclose(file);
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for --schema-file %s", path);
+        return EXIT_CODE_CLIENT_LIMIT;
+    }
+    const size_t length = fread(plan->ddl_text, 1, SCHEMA_FILE_BYTES_MAX, file);
+    const bool is_read = !ferror(file);
     fclose(file);
     if (!is_read || length == 0 || length == SCHEMA_FILE_BYTES_MAX) {
         const char *trouble = length == 0 ? "is empty" : "is 1 MiB or larger";

@@ -57,8 +57,8 @@ static enum exit_code weigh(struct ranks *ranks, const struct plan *plan, struct
         all += *weight;
     }
     return all > 0 ? EXIT_CODE_OK
-                   : usage_refuse(error, "no rank is left to carry the sessions: see --weights and "
-                                         "--sample-only");
+                   : usage_refuse(error, "every rank has weight 0 or only samples: leave a rank "
+                                         "for the sessions (--weights, --sample-only)");
 }
 
 /* Divides `sessions` among the ranks with the method of V. D'Hondt (1882): each session goes to the

@@ -84,7 +84,8 @@ static enum status parse_one(struct condition *condition, const char *text,
     snprintf(condition->text, sizeof condition->text, "%s", text);
     snprintf(bound, sizeof bound, "%.*s",
              (int)(wait == NULL ? strlen(text) : (size_t)(wait - text)), text);
-    if (wait != NULL && !units_parse_duration(time, LEAST_MAX_NS, &condition->least_ns)) {
+    if (wait != NULL && (!units_parse_duration(time, LEAST_MAX_NS, &condition->least_ns) ||
+                         condition->least_ns == 0)) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "condition '%s': '%s' is not a time up to 24 h: write, for example, "
                   "append.p99>1s for 10s",

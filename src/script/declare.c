@@ -414,6 +414,7 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
            dataset->name);
     argument_options(lua, at, "a column", known, 3);
     lua_rawgeti(lua, at, 1);
+    lua_Integer place;
     size_t length; /* length of the text; 0 if the value is not a text */
     const char *name = lua_tolstring(lua, -1, &length);
     DEMAND(lua, length > 0 && name[0] != '\0' && strlen(name) < COLUMN_NAME_BYTES,
@@ -442,10 +443,8 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
         details->key = lua_toboolean(lua, -1) ? 1 : 0;
         break;
     case LUA_TNUMBER:
-        /* a fraction or a number below 1 becomes UINT_MAX, which is refused below */
-        details->key = lua_isinteger(lua, -1) && lua_tointeger(lua, -1) >= 1
-                           ? (unsigned)lua_tointeger(lua, -1)
-                           : UINT_MAX;
+        place = lua_isinteger(lua, -1) ? lua_tointeger(lua, -1) : 0; /* 0 for a fraction */
+        details->key = place >= 1 && place <= 16 ? (unsigned)place : UINT_MAX; /* refused below */
         break;
     default:
         details->is_numbered =

@@ -243,7 +243,7 @@ static int counter_call_next(lua_State *lua)
     uint64_t value;
     DEMAND(lua, counter_next(counter, &value),
            "a counter has no free number: a transaction that took a number long ago has not "
-           "ended");
+           "ended; take the number later in the transaction");
     taken[state->taken_count++] = (struct taken){counter, value};
     state->taken_at = state->taken_count;
     lua_pushinteger(lua, (lua_Integer)value);

@@ -377,7 +377,7 @@ class Prepare(Others):
         """It is unknown which rows were loaded: the table has to be made again."""
         script = ("--workload", self.script(SLOW_SCRIPT), "--set", "numbered=false")
         ended = self.interrupted(*script)
-        self.assertRegex(ended.reason, "rows are loaded; --recreate starts over")
+        self.assertRegex(ended.reason, "rows are loaded; --recreate loads all rows again")
         self.refused_prepare(*script, pattern="'slow' has [\\d,]+ rows, .* --recreate replaces it")
         self.prepare(*script, "--recreate")
         self.assertEqual(self.counts("slow"), [60000])
@@ -454,6 +454,6 @@ class BesideOthers:
         harness.wait_until(lambda: "slow" in self.tables() and self.counts("slow")[0] > 0, "the first rows")
         self.sql("insert into slow (id, v) values (60004, 'mine')")
         ended = self.end(process, 2)
-        self.assertRegex(ended.reason, "table 'slow': .*the new tables stay: they may have rows of others; --recreate "
-                         "replaces them")
+        self.assertRegex(ended.reason, "table 'slow': .*the new tables stay, because others may have added rows; --recreate replaces "
+                         "the tables")
         self.assertEqual(self.sql("select v from slow where id = 60004"), "mine")

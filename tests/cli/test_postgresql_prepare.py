@@ -133,7 +133,7 @@ class Tables(BesideOthers, Prepare, harness.Postgresql):
         self.append("prepare", 1, server.url, *script)
         harness.psql(server.superuser_url, "revoke select on pg_catalog.pg_trigger from public")
         self.refused("cleanup", server.url, *script, code=2,
-                     pattern="append made table 'log1' .* but the server does not report what depends on it")
+                     pattern="append made table 'log1' .* but the server does not report which objects depend on the table")
         self.assertEqual(harness.psql(server.url, "select count(*) from log1"), "100")
         self.append("cleanup", server.url, *script, "--drop=log1")
 

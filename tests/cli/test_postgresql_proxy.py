@@ -74,7 +74,7 @@ class Pooler(Pgbouncer):
         self.assertNotIn("max_connections", ended.out)
 
     def test_its_sessions_do_not_show_waits(self):
-        pattern = "behind a pooler the server does not show which session is whose: connect to the server itself"
+        pattern = "through a pooler the server does not show which of its sessions are append's: connect to the server itself"
         self.refused(2, 100, self.url, "--host", self.folder, "--waits", code=2, pattern=f"--waits: {pattern}")
         self.assertEqual(self.sql("select to_regclass('syslog_table') is null").strip(), "t")
         _, run = self.pooled(2, 100, "--waits=try")

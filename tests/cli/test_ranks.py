@@ -147,7 +147,7 @@ class Null(Ranks, Searching):
                 (r"--weights '2,1': give a whole number up to \S+ for each of the 3 ranks", "4",
                  "400", "null:", "--weights", "2,1"),
                 (r"--weights '2,1,1,1': give a whole number", "4", "400", "null:", "--weights", "2,1,1,1"),
-                (r"no rank is left to carry the sessions", "4", "400", "null:", "--weights",
+                (r"every rank has weight 0 or only samples", "4", "400", "null:", "--weights",
                  "0,0,0"),
                 (r"--sample-only 'nowhere': no rank is on a machine of that name", "4", "400",
                  "null:", "--sample-only", "nowhere"),

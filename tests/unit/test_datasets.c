@@ -974,8 +974,8 @@ TEST(loads)
          .expected = "append t id\n"
                      "3: 0 of 5 rows, 0 loaded; made 0 rows, 0 indexes; table 't': : dataset 't': "
                      "row 2: the text 'x' does not fit column 'id' (int64) (0 of 5 rows are "
-                     "loaded; the new tables stay: they may have rows of others; --recreate "
-                     "replaces them) (script)"},
+                     "loaded; the new tables stay, because others may have added rows; --recreate "
+                     "replaces the tables) (script)"},
         {.name = "a load that goes on",
          .script = KEYED("25000", ""),
          .there = 15000,

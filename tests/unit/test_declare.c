@@ -484,6 +484,8 @@ TEST(test_declarations)
          ":1: column 'a': key must be true, a place from 1 to 16, or \"auto\""},
         {"dataset('t', 1, {{'a', 'int32', row(), key = 17}})", NULL,
          ":1: column 'a': key must be true, a place from 1 to 16, or \"auto\""},
+        {"dataset('t', 1, {{'a', 'int32', row(), key = 4294967297}})", NULL,
+         ":1: column 'a': key must be true, a place from 1 to 16, or \"auto\""},
         {"dataset('t', 1, {{'a', 'int32', row(), key = 16}})", NULL,
          ":1: dataset 't': column 'a' has place 16 in a key of 1 column: number the places 1, 2, "
          "…"},

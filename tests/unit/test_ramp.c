@@ -35,6 +35,8 @@ TEST(test_lists)
         {"0:10,5:20", 2, "5 20"},
         {"0ms:10,0.0m:5,5:20", 3, "5 20"},
         {"0x:10", 0, "'0x:10' is not a stage"},
+        {"0nim:10", 0, "'0nim:10' is not a stage"},
+        {"0..0:10", 0, "'0..0:10' is not a stage"},
         {"", 0, "'' is not a stage"},
         {"30s", 0, "'30s' is not a stage"},
         {"30s:", 0, "'30s:' is not a stage"},

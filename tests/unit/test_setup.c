@@ -553,7 +553,8 @@ static const struct setup_case cases[] = {
      .knows_waits = true,
      .is_pooled = true,
      .columns = "a:",
-     .expected = "| 2 --waits: behind a pooler the server does not show which session is whose: "
+     .expected = "| 2 --waits: through a pooler the server does not show which of its sessions are "
+                 "append's: "
                  "connect to the server itself"},
     {.name = "through a pooler",
      .is_pooled = true,
@@ -905,8 +906,7 @@ TEST(test_sizes_of_files)
     assert_int_equal(storage_read(&storage, &plan, NULL, NULL), -1);
     plan.target.path = NULL;
     storage_find(&storage, &plan, &unknown, NULL);
-    assert_string_equal(storage.note,
-                        "append does not know how to ask this database for the size of its tables");
+    assert_string_equal(storage.note, "append cannot measure the size of tables in this database");
     assert_int_equal(storage_read(&storage, &plan, NULL, NULL), -1);
 }
 

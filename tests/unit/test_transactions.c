@@ -916,7 +916,8 @@ static const struct transactions_case cases[] = {
      {{2, STATUS_LOST, ERROR_CONNECTION, 0}},
      "begin; insert 3; | 2, turn 1, batches 1, tries kept | add: sent 1, unanswered 1, t: begun 1, "
      "unfinished 1, tries 1, | others 1, | times: begin 1, | log: 0 t unfinished 1 timed, | "
-     "statement add x1 2: append cut the connection: no answer in 10 s after the stop;"},
+     "statement add x1 2: append cut the connection: no answer within 10 s after the end of the "
+     "run;"},
     {"a cut commit at the end of the run",
      "T(function() add:run() end)",
      1,
@@ -924,8 +925,8 @@ static const struct transactions_case cases[] = {
      {{3, STATUS_LOST, ERROR_CONNECTION, 0}},
      "begin; insert 3; commit; | 2, turn 1, batches 1, tries kept | add: sent 1, answered 1, rows "
      "3, t: begun 1, in_doubt 1, tries 1, | writes 1, others 1, | times: begin 1, add 1, | log: 0 "
-     "t in_doubt 1 timed, | statement COMMIT x1 2: append cut the connection: no answer in 10 s "
-     "after the stop; | a +0 -0 in doubt +3 -0"},
+     "t in_doubt 1 timed, | statement COMMIT x1 2: append cut the connection: no answer within "
+     "10 s after the end of the run; | a +0 -0 in doubt +3 -0"},
     {"the end of the run",
      "T(function() add:run() stop:run() think(1) add:run() end)",
      2,

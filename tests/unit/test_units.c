@@ -62,6 +62,8 @@ TEST(test_durations)
         const char *text;
         int64_t value_ns;
     } good[] = {{"3", 3 * MONO_NS_PER_S},
+                {"0", 0},
+                {"0.0m", 0},
                 {"1.5s", 3 * MONO_NS_PER_S / 2},
                 {"200ms", 200 * MONO_NS_PER_MS},
                 {"2m", 120 * MONO_NS_PER_S},
@@ -71,8 +73,8 @@ TEST(test_durations)
         assert_true(units_parse_duration(good[i].text, INT64_MAX, &value));
         assert_int_equal(value, good[i].value_ns);
     }
-    static const char *const bad[] = {"",     "0",   "-1",  "1d",   "1e3",
-                                      "0x10", "nan", "inf", "1..2", "s"};
+    static const char *const bad[] = {"",    "-1",   "1d", "1e3",  "0x10", "nan",
+                                      "inf", "1..2", "s",  "0nim", "0..0", "0.0000000001"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         int64_t value;
         assert_false(units_parse_duration(bad[i], INT64_MAX, &value));
