@@ -185,8 +185,8 @@ enum wait_class {
     WAIT_CLASSES
 };
 
-/* Names of waits that have no type. WAIT_QUERY: a query whose time is divided among its waits after
- * its end. WAIT_REST: the part of that time that no counter explains. */
+/* Names of waits that have no type. WAIT_QUERY: time in a query, which append divides among the
+ * query's waits after the run. WAIT_REST: the part of that time that no counter explains. */
 #define WAIT_QUERY "query"
 #define WAIT_REST "in no counter"
 
@@ -206,9 +206,9 @@ struct wait_queries {
      * kernel's name for the wait becomes the event. */
     bool has_stages;
 
-    /* Returns at most one row: who holds the lock for which the session with the number ? waits.
-     * The cells: the holder's number, its application or user, its state, and its statement. NULL
-     * if the database does not show the holder. */
+    /* Query that returns at most one row: the session that holds the lock for which the session
+     * with the number ? waits. The cells: the holder's number, its application or user, its state,
+     * and its statement. NULL if the database does not show the holder. */
     const char *blocker;
 
     /* Queries that return names and numbers: counts that the server keeps. append reports how much
@@ -219,19 +219,20 @@ struct wait_queries {
     /* Queries for the times by which the share of WAIT_QUERY in the polls is divided after the run.
      * They return rows with the name of an operation or statement, a wait, and a time in any unit,
      * for the database's queries that have ended. A row with the wait "" has the whole time; the
-     * part of it that no other row has is WAIT_REST. Only the proportions of the times count. The
-     * values of ? are the number of the session that asks, and the seconds since the polls began:
-     * older queries do not count. append uses the first query that returns rows; NULL-terminated.
-     * NULL if the polls show each wait. */
+     * whole time less the times of the other rows is WAIT_REST. Only the proportions of the times
+     * count. The values of ? are the number of the session that asks, and the seconds since the
+     * polls began: the answer must leave out older queries. append uses the first query that
+     * returns rows; NULL-terminated. NULL if the polls show each wait. */
     const char *const *times;
     /* text for the user: why the queries in `times` returned no rows, and what helps */
     const char *no_times;
 
-    unsigned least_gap_ms; /* shortest time between two polls, when a poll disturbs the server */
+    unsigned least_gap_ms; /* shortest time between two polls, in ms, if polls disturb the server;
+                              0: polls do not disturb it */
 
-    /* The classes of waits; the first entry that fits counts. Case is ignored. A
-     * NULL fits every text, and an event that ends in '*' fits every event that begins like it.
-     * The entry with two NULLs is the last one: all other waits are WAIT_OTHER. */
+    /* The classes of waits; the first entry that fits counts. Case is ignored. A NULL fits every
+     * text. A type or event that ends in '*' fits every text that begins with the part before the
+     * '*'. The entry with two NULLs is the last entry: all other waits are WAIT_OTHER. */
     const struct wait_meaning {
         const char *type, *event;
         enum wait_class class;
@@ -318,10 +319,10 @@ struct integrity_statements {
                                 always be run */
 
     /* Query that reads the table and its indexes; $0 and $5 are replaced as in struct
-     * storage_queries. A returned row whose last cell is a text other than "" and "ok" names
-     * damage, unless the cell before it is "note": then the table was not checked, unless a row
-     * with "ok" follows. An error of the server itself (ERROR_SERVER) is
-     * also damage. */
+     * storage_queries. A returned row whose last cell is neither "" nor "ok" names damage. If the
+     * cell before it is "note", the last cell is not damage, but the reason why the table was not
+     * checked; a later row with "ok" cancels the note. An error of the server itself
+     * (ERROR_SERVER) is also damage. */
     const char *check;
 };
 
@@ -409,7 +410,7 @@ enum {
     STATEMENT_SLOTS_MAX = 4096
 };
 
-/* A statement to run. It is constant and outlives every connection that ran it. */
+/* A statement to run; constant. With is_prepared, it outlives every connection that ran it. */
 struct statement {
     /* text in this database's dialect; parameters are ? outside quotes and comments */
     const char *sql;
@@ -435,7 +436,8 @@ struct transaction {
                     lock may take it at once */
 };
 
-/* One value of a result row. An adapter whose client library returns text does not convert it. */
+/* One value of a result row. A whole number is COLUMN_INT64 or COLUMN_TEXT; all other values are
+ * COLUMN_TEXT. */
 struct cell {
     enum column_type type; /* type of the value: COLUMN_INT64 or COLUMN_TEXT */
     bool is_null;
@@ -584,8 +586,8 @@ struct adapter {
 
     /* Runs a statement and hands its rows to answer->take; all queries use it. `parameters` is a
      * batch of one row with the values of the statement's ?, or NULL without parameters. When take
-     * returns false, the remaining rows are dropped and the result is OK; the connection may then
-     * be LOST.
+     * returns false, the remaining rows are dropped and the result is OK, but the next call may
+     * return LOST.
      *
      * Outside begin and commit each statement is its own transaction. A statement that leaves a
      * transaction open is undone: FATAL with ERROR_USAGE. Between begin and commit, a statement
