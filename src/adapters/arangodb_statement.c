@@ -68,8 +68,8 @@ static void add_encoded(struct buffer *out, const struct column *column,
     buffer_fini(&value);
 }
 
-/* Adds the text up to `end` with its parameters replaced. `met` is 0 before the first text of a
- * statement, and continues with its next text. */
+/* Adds the text up to `end` with its parameters replaced. *met is zeroed before the first text of a
+ * statement; the next text of the statement continues with the same *met. */
 static void replace_parameters(struct buffer *out, const char *text, const char *end,
                                enum place place, const struct batch *parameters,
                                struct met_parameters *met)

@@ -23,8 +23,8 @@
 static const char *const methods[] = {"rowbinary", "tsv", "json", NULL};
 static const char *const formats[] = {"RowBinary", "TabSeparated", "JSONEachRow"};
 
-/* The server takes an INSERT with less than both as one block: the defaults of
- * max_insert_block_size in version 25 (more in older versions), and of
+/* An INSERT with fewer rows and fewer bytes is one block for the server. The values are the
+ * defaults of max_insert_block_size in version 25 (older versions have a larger default) and of
  * min_chunk_bytes_for_parallel_parsing. */
 enum {
     BLOCK_ROWS = 1048449,
@@ -114,11 +114,11 @@ static enum status check_insert(struct adapter_conn *conn, uint64_t length, stru
                : http_malformed_answer(conn->http, "an INSERT", error);
 }
 
-/* Returns the status of an INSERT of `rows` rows in `bytes` bytes, or of an INSERT ... SELECT with
- * 0 rows, after an error answer that was recorded as `status`: LOST if the server may have stored a
- * part of the rows. It stores each block, each partition of a block and each table that a view
- * writes to by itself, and an error does not undo what was stored before it:
- * https://clickhouse.com/docs/guides/developer/transactional. */
+/* Returns the status of an INSERT after an error answer, which was recorded as `status`: LOST if
+ * the server may have stored a part of the rows. `rows` and `bytes` are the size of the INSERT;
+ * `rows` is 0 for INSERT ... SELECT. The server stores separately each block, each partition of a
+ * block, and the rows for each table that a view writes to. An error does not undo the parts that
+ * were stored before it: https://clickhouse.com/docs/guides/developer/transactional. */
 static enum status judge_insert(const struct adapter_conn *conn, enum status status, uint64_t rows,
                                 size_t bytes, const struct error *error)
 {
@@ -126,11 +126,12 @@ static enum status judge_insert(const struct adapter_conn *conn, enum status sta
      * these errors before it reads rows (executeQuery, InterpreterInsertQuery) */
     static const int before_rows[] = {16,  60,  62,  81,  115, 164, 192,
                                       193, 194, 195, 202, 291, 497, 516};
-    /* found in a whole block before a part of it is written: names and types in VALUES (47, 53),
-     * too many parts or partitions (252: MergeTreeSink::onStart, splitBlockIntoParts), too few
+    /* errors found in a whole block before a part of it is written: names and types in VALUES (47,
+     * 53), too many parts or partitions (252: MergeTreeSink::onStart, splitBlockIntoParts), too few
      * replicas (285: ReplicatedMergeTreeSink), a constraint (469: CheckConstraintsTransform) */
     static const int before_write[] = {47, 53, 252, 285, 469};
-    /* errors of another table, after the rows were written to this one, or of one shard of many */
+    /* errors of another table after the rows were written to this table, or errors of one of
+     * several shards */
     static const char *const elsewhere[] = {"while pushing to view",
                                             "Insertion status:", "Received from "};
     const char *const answer = http_body(conn->http, NULL);
@@ -154,12 +155,12 @@ static enum status judge_insert(const struct adapter_conn *conn, enum status sta
     for (size_t i = 0; i < COUNT_OF(elsewhere); i++) {
         is_whole &= strstr(answer, elsewhere[i]) == NULL;
     }
-    /* the server began to answer before the error: it had already read rows */
+    /* with a status below 400, the server began to answer before the error: it had read rows */
     return is_whole && http_status(conn->http) >= 400 ? status : STATUS_LOST;
 }
 
-/* Returns the text that a request for the statement `name` adds to its header User-Agent. Names of
- * statements have no characters that a header cannot contain. */
+/* Returns the text that a request for the statement `name` adds to its header User-Agent. The name
+ * of a statement has only characters that a header can contain. */
 static const char *agent_for(struct adapter_conn *conn, const char *name)
 {
     snprintf(conn->agent, sizeof conn->agent, " (session %" PRIu64 "; %s)", conn->number, name);

@@ -125,8 +125,8 @@ enum clickhouse_wire {
     CLICKHOUSE_IP6,
 };
 
-/* Composes column.native_type from the encoding and the number of bytes of a value. It is 0 if no
- * encoding in RowBinary is known. */
+/* Composes column.native_type from the encoding and the number of bytes of a value. native_type is
+ * 0 if the encoding in RowBinary is unknown. */
 #define CLICKHOUSE_NATIVE(wire, width) ((uint32_t)(wire) << 24 | (uint32_t)(width))
 #define CLICKHOUSE_WIRE(native) ((enum clickhouse_wire)((native) >> 24))
 #define CLICKHOUSE_WIDTH(native) ((native)&0xffffff)

@@ -27,8 +27,8 @@ static const struct {
     {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {10, 16, 47, 60, 81}},
     {{STATUS_FATAL, ERROR_READ_ONLY, NULL}, {164, 242}},
     {{STATUS_FATAL, ERROR_USAGE, NULL}, {36, 42, 44, 45, 50, 56, 115, 119}},
-    /* the table has too many parts, or the server or this user too many simultaneous queries:
-     * nothing was stored */
+    /* the table has too many parts or too few live replicas, or the server or this user has too
+     * many simultaneous queries or connections: nothing was stored */
     {{STATUS_REJECTED, ERROR_BUSY, NULL}, {202, 203, 252, 285}},
     {{STATUS_REJECTED, ERROR_TIMEOUT, NULL}, {159, 160}},
     {{STATUS_REJECTED, ERROR_DATA, NULL},

@@ -139,9 +139,8 @@ static bool classify_error(const struct dialect_failure *failure, struct dialect
     return is_known;
 }
 
-/* Removes a quoted value from the text: `before` precedes it, `open` begins it, and the last
- * `after` begins with its closing quote. Changes nothing if `open` does not follow `before`
- * directly. */
+/* Removes a quoted value from the text. `open` begins the value and must follow `before` directly;
+ * otherwise nothing is removed. The first character of the last `after` is the closing quote. */
 static void cut_value(char *text, const char *before, const char *open, const char *after)
 {
     char *const found = strstr(text, before);
@@ -579,7 +578,7 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
         add_limit(limits, "max_user_connections", most, number_of(&facts, "account_sessions"), note,
                   fix);
     }
-    /* a limit on prepared statements limits the sessions: each keeps all of its statements
+    /* a limit on prepared statements limits the sessions: each session keeps all of its statements
      * prepared */
     const int64_t each = (asker->prepares ? 1 : 0) + (int64_t)asker->statements;
     if (each > 0 && text_of(&facts, "max_prepared_stmt_count")[0] != '\0') {
@@ -680,9 +679,9 @@ bool dialect_mariadb_declare(const struct column *column, bool is_numbered, char
     return declare(column, is_numbered, true, text, size);
 }
 
-/* The size of an InnoDB table is the size of its files, which MariaDB and MySQL list in differently
- * named tables: the size in the catalogue may be minutes old. For MyISAM and Aria the size in the
- * catalogue is exact. */
+/* For InnoDB, append adds the sizes of the table's files, because the size in the catalogue may be
+ * minutes old; MariaDB and MySQL list the files in tables with different names. For MyISAM and Aria
+ * the size in the catalogue is exact. */
 #define SIZE_OF_FILES(table)                                                                       \
     "select cast(sum(allocated_size) as signed) from information_schema." table                    \
     " where name = concat(database(), '/', $5) or left(name, char_length(database()) + "           \
@@ -787,7 +786,7 @@ static const struct foreign_key_statements foreign_keys = {
 
 /* The list of sessions names stages, not waits: "Updating status" is also the commit of a
  * statement. A lock on a row is in innodb_trx only, which needs the privilege PROCESS. While the
- * server fills the list, no session can connect, so it is asked four times a second at most. */
+ * server fills the list, no session can connect, so append polls at most four times a second. */
 static const struct wait_queries waits = {
     .polls =
         (const char *const[]){

@@ -381,7 +381,7 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
 }
 
 /* Recognises a server by its answer to a TLS request. PostgreSQL answers with a single letter. The
- * length counts because another server's greeting may begin with the same byte. An error is 'E',
+ * length matters because another server's greeting may begin with the same byte. An error is 'E',
  * its length and its fields, the first of which is 'S' with a text; older servers send 'E' and a
  * text. */
 enum probe_answer dialect_postgresql_recognise(const unsigned char *answer, size_t length)
@@ -501,8 +501,8 @@ static const struct table_mark_statements table_mark = {
              " pg_catalog.to_regclass(pg_catalog.quote_ident(?))",
     .others =
         (const char *const[]){
-            /* a part has append's mark only under its own number and name; a foreign key of a table
-             * may refer to one of its parts */
+            /* the mark of a part contains the part's OID and name, so a copy of the mark is not
+             * valid for another table; a foreign key may refer to a part instead of the table */
             "with recursive own(id) as (select"
             " pg_catalog.to_regclass(pg_catalog.quote_ident(?))::oid), part(id) as (select"
             " i.inhrelid from pg_catalog.pg_inherits i join own on i.inhparent = own.id union"
@@ -608,9 +608,9 @@ static const struct foreign_key_statements foreign_keys = {
 };
 
 /* The polls call the function pg_stat_get_activity: the view pg_stat_activity joins it with the
- * roles and databases, which costs a third more. Versions differ in upper and lower case of events,
- * and in the prefix of some: 14 turned the lock on the content of a buffer into BufferContent, 17
- * turned WALWrite into WalWrite. */
+ * roles and databases, which costs a third more. The names of events differ between versions
+ * in upper and lower case and in prefixes: version 13 renamed buffer_content to BufferContent,
+ * version 17 renamed WALWrite to WalWrite. */
 static const struct wait_queries waits = {
     .polls =
         (const char *const[]){

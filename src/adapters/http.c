@@ -53,8 +53,8 @@ struct http {
     char place[300]; /* host:port, in messages */
     char *url;       /* the server's URL; owned, like ca_file */
     char *ca_file;
-    CURL *easy; /* libcurl's handle: with TLS kept (16 KiB, two descriptors), else only while
-                   connecting; may be NULL */
+    CURL *easy; /* libcurl's handle. With TLS it is kept (16 KiB, two descriptors); without TLS it
+                   exists only while connecting. May be NULL */
     bool is_tls, is_verified;
     enum auth auth;
     int64_t until_ns; /* moment at which open must end; 0: no limit */

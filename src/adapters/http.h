@@ -53,9 +53,10 @@ struct http_database {
     const char *question, *protocol;
     bool (*recognises_answer)(unsigned status, const char *headers, const char *body);
 
-    /* Optional. Returns whether the database itself, and not a proxy in front of it, sent an answer
-     * with status 429 or from 500 on whose error classify_error did not read. NULL if
-     * classify_error reads every error of the database. */
+    /* Optional. Called for an answer with status 429, or with a status from 500 on, if
+     * classify_error did not find an error in it. Returns whether the database itself, and not a
+     * proxy in front of it, sent the answer. NULL if classify_error reads every error of the
+     * database. */
     bool (*is_own)(unsigned status, const char *headers, const char *body);
 
     /* Optional. Initialises a connection from its target; the connection is zeroed except for its
@@ -72,9 +73,9 @@ struct http_database {
      * parameter is unknown or its value is wrong; *error may contain the valid values. */
     bool (*set)(struct adapter_conn *conn, const char *key, const char *value, struct error *error);
 
-    /* Reads an error answer: a status from 400 on, or an error within another answer. *meaning is
-     * preset from the status. Sets failure->number, *meaning where the body is more specific, and
-     * failure->text to the server's message, stored in `text`. */
+    /* Reads an error answer: a status from 400 on, or an error within an answer with status 2xx.
+     * *meaning is preset from the status. Sets failure->number, *meaning where the body is more
+     * specific, and failure->text to the server's message, stored in `text`. */
     void (*classify_error)(unsigned status, const char *body, size_t length,
                            struct dialect_failure *failure, struct dialect_meaning *meaning,
                            char text[ERROR_TEXT_BYTES]);
@@ -165,8 +166,8 @@ json_t *http_parse(const char *text, size_t length, struct error *error);
 /* Parses the kept body like http_parse. */
 json_t *http_json(const struct http *http, struct error *error);
 
-/* Counts the rows of a JSON array and hands them to answer->take, which may be NULL, until take
- * returns false, which sets *take_stopped. A row is an array or object of values, or one value.
+/* Counts the rows of a JSON array and hands them to answer->take, which may be NULL. Stops and sets
+ * *take_stopped when take returns false. A row is an array or object of values, or one value.
  * Integers stay integers, true and false become 1 and 0, null becomes NULL, other numbers and
  * strings become text, and arrays and objects become JSON text. */
 enum status http_take_rows(const json_t *rows, struct answer *answer, bool *take_stopped,

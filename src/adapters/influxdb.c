@@ -65,7 +65,7 @@ static void classify_error(unsigned status, const char *body, size_t length,
 
 /* Returns how many of a write's `rows` the server did not keep. The answer's message contains one
  * line for each row that the server could not parse, and the number of rows that it dropped. If the
- * message says neither, no row was kept. */
+ * message lacks the number of dropped rows, no row was kept. */
 static uint64_t count_refused_rows(const struct http *http, uint64_t rows)
 {
     size_t length;

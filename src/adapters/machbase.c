@@ -129,7 +129,7 @@ struct append {
     handle statement; /* statement of the open append; NULL if no append is open */
     uint64_t rows;    /* number of rows that were handed over */
     uint64_t sent;    /* number of rows that the library took */
-    /* number of rows that were refused with a different code from the first row */
+    /* number of refused rows whose error code differs from that of the first refused row */
     uint64_t other_codes;
     struct error failure; /* failure of the first row that append or the server refused */
     struct append_loss loss;
@@ -418,8 +418,8 @@ bool machbase_encode(const struct column *column, union column_values values, si
     }
 }
 
-/* Checks a value for the characters at which the library splits its connection string, quoted or
- * not. */
+/* Returns true when the value is not empty and has no character at which the library splits its
+ * connection string, even within quotes. */
 static bool is_plain(const char *value)
 {
     return value[0] != '\0' && strpbrk(value, ";= \t\r\n") == NULL;
@@ -504,7 +504,7 @@ struct record {
     char message[512];
 };
 
-/* Reads one error record, because the library returns the same record repeatedly. */
+/* Reads only one error record, because the library returns the same record repeatedly. */
 static void read_record(struct adapter_conn *conn, handle statement, struct record *record)
 {
     *record = (struct record){.code = 0};
@@ -964,7 +964,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     return status;
 }
 
-/* Counts the failures whose code differs from the code of the first failure, which is kept. */
+/* Counts a failure in other_codes if its code differs from the code of the first failure. */
 static void count_failure(struct append *append, bool is_first, int code)
 {
     append->other_codes += !is_first && code != append->failure.native_code ? 1 : 0;

@@ -96,9 +96,9 @@ void machbase_set_type(struct column *column, int type, unsigned long size);
 /* Sets *value to the NULL of the column's type. */
 void machbase_encode_null(const struct column *column, union machbase_value *value);
 
-/* Sets *value to the row's value; texts and bytes stay borrowed. A value equal to the type's NULL
- * marker is stored as NULL, as is an empty text. Returns false if the library would store another
- * value. */
+/* Sets *value to the row's value; texts and bytes stay borrowed. Returns false if the library would
+ * store another value: it truncates long texts, and reserves some values, for example to mark NULL.
+ * An empty text is stored as NULL. */
 bool machbase_encode(const struct column *column, union column_values values, size_t row,
                      union machbase_value *value);
 

@@ -67,7 +67,7 @@ struct adapter_conn {
     bool is_method_given; /* the user chose the method: no other method may be used */
     bool is_lost;
     bool is_utc;       /* the session's time zone was set */
-    bool has_no_notes; /* the server keeps no notes for this session, as far as it can */
+    bool has_no_notes; /* append has asked the server to keep no notes for this session */
     bool has_created_database;
     struct client_socket socket; /* the connection's socket, for an interrupt from another thread */
     const char *why_no_bulk; /* reason why bulk is not in use; static; NULL = bulk is in use or was
@@ -914,9 +914,8 @@ static enum status use_utc(struct adapter_conn *conn, const struct table *table,
     return status;
 }
 
-/* Sets up the session for appends into the table. Without notes, the server counts only warnings
- * and errors: it shows no more than max_error_count of all of them, and a warning after as many
- * notes would not be seen. */
+/* Sets up the session for appends into the table. Notes are turned off: the server shows only the
+ * first max_error_count of all notes, warnings and errors, so many notes could hide a warning. */
 static enum status set_up_appends(struct adapter_conn *conn, const struct table *table,
                                   struct error *error)
 {

@@ -21,7 +21,7 @@ void mariadb_add_literal(struct buffer *sql, const struct column *column,
  *     type and sign of every parameter (2 each)
  *     row by row, value by value: an indicator (0 value, 1 NULL), then the value
  *
- * Numbers have their lowest byte first. Numbers and times have the size of their type, all other
+ * Numbers have their lowest byte first. Integers and floats have the size of their type, all other
  * values are preceded by their length. The types are sent each time: the server forgets them when
  * it prepares the statement again because the table has changed. */
 void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const struct batch *batch);

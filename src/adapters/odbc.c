@@ -3,8 +3,8 @@
  *
  * Every connection has its own environment: a shared environment would be a writable static, and
  * unixODBC loads a driver only once anyway. Appends and transactions run without autocommit: a
- * transaction begins with the first statement, and end_work ends it, so that everything in it is
- * kept or nothing. append_open costs nothing; the transaction begins with the first rows.
+ * transaction begins with the first statement, and end_work ends it, so that the database keeps
+ * all of it or nothing. append_open costs nothing; the transaction begins with the first rows.
  * Autocommit is on for statements with a slot outside a transaction, because each of them would
  * otherwise need a commit of its own. Autocommit is changed only when needed, because drivers send
  * the change to the server.
@@ -203,8 +203,8 @@ static bool is_driver(const char *text, const char *const *names)
     return *names != NULL;
 }
 
-/* Writes the value of an option of MariaDB's and MySQL's drivers: with one more bit, which makes
- * the drivers count the rows that an UPDATE matched instead of the rows that it changed. Writes ""
+/* Writes the value of OPTION, a key of MariaDB's and MySQL's drivers, with FOUND_ROWS added: the
+ * drivers then count the rows that an UPDATE matched instead of the rows that it changed. Writes ""
  * for any other driver. */
 static void write_option(const char *text, char *value, size_t size)
 {
@@ -217,11 +217,11 @@ static void write_option(const char *text, char *value, size_t size)
     }
 }
 
-/* Returns the protocol option for psqlODBC, whose suffix says what happens after an error in a
- * transaction. The driver's default is to roll back to a savepoint before each statement, which
- * costs time and keeps the locks of a deadlock that the server has ended. With suffix 0 the driver
- * does nothing: append rolls the transaction back. Returns NULL for another driver, or if the
- * option is already given. */
+/* Returns the value of Protocol, a key of psqlODBC. Its suffix says what the driver does after an
+ * error in a transaction. By default the driver sets a savepoint before each statement and rolls
+ * back to it, which costs time and, after a deadlock, keeps the transaction's locks. With suffix 0
+ * the driver does nothing: append rolls the transaction back. Returns NULL for another driver, or
+ * if the user's string or data source has this key. */
 static const char *find_protocol(const char *text)
 {
     static const char *const names[] = {"postgres", "psqlodbc", NULL};
@@ -769,7 +769,7 @@ static enum status set_autocommit(struct adapter_conn *conn, bool is_on, struct 
 }
 
 /* Ends the work since the last commit: commits if `status` is OK, otherwise rolls back. Returns the
- * resulting status. Does nothing within a transaction of the caller. */
+ * resulting status. Does nothing with autocommit or within a transaction of the caller. */
 static enum status end_work(struct adapter_conn *conn, enum status status, struct error *error)
 {
     if (conn->is_in_transaction || conn->is_autocommit) {

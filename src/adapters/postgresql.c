@@ -514,8 +514,8 @@ static enum status set_query(PQconninfoOption *options, const char *query, struc
     return status;
 }
 
-/* Adds the search path to libpq's option `options` for the server, which is given by the URL or
- * else by PGOPTIONS. */
+/* Adds the search path to the server's options in libpq's option `options`. Their value comes from
+ * the URL or else from PGOPTIONS. */
 static enum status set_schema(PQconninfoOption *options, const char *schema, struct error *error)
 {
     const char *given = getenv("PGOPTIONS");
@@ -540,8 +540,8 @@ static enum status set_schema(PQconninfoOption *options, const char *schema, str
     return status;
 }
 
-/* Sets libpq's options for a target. The URL's parameters change append's own defaults, and the
- * other members of the target change the URL's parameters. */
+/* Sets libpq's options for a target. The URL's parameters override append's own defaults, and the
+ * other members of the target override the URL's parameters. */
 static enum status set_options(PQconninfoOption *options, const struct target *target,
                                struct error *error)
 {
@@ -706,7 +706,7 @@ static enum status open_connection(const struct adapter *adapter, const struct t
 
     enum status status = start_connect(target, &made->connection, error);
     if (status == STATUS_OK && PQstatus(made->connection) == CONNECTION_BAD) {
-        /* Before libpq has looked up a host, only the parameters and its memory can be wrong. */
+        /* Before libpq looks up a host, only wrong parameters or lack of memory make it fail. */
         const char *message = PQerrorMessage(made->connection);
         if (strstr(message, "could not translate host name") != NULL ||
             strstr(message, "connection to server ") != NULL) {
@@ -1257,8 +1257,8 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
  * Text and JSON are sent as text without a type: the server gives them the type of the expression
  * next to the parameter, for example char(20), uuid or date, so that an index can be used.
  * Timestamps have no type either, because their bytes are the same with and without a time zone.
- * All other values have their declared type. Where the server cannot determine a type (42P18), the
- * declared type is also sent for the types above.
+ * All other values have their declared type. If the server cannot determine a type (42P18), the
+ * declared type is also sent for text, JSON and timestamps.
  */
 enum {
     FEW_PARAMETERS = 32,
@@ -1369,8 +1369,8 @@ static uint64_t find_type_bit(const char *message)
 }
 
 /* Prepares the statement under its name, which must be free. Through a pooler the statement is
- * prepared without a name and is not kept: other clients would find it in the session that the
- * server keeps. */
+ * prepared without a name and is not kept: other clients that get the same session of the server
+ * would find it there. */
 static enum status prepare_as(struct adapter_conn *conn, struct adapter_prepared *prepared,
                               struct error *error)
 {

@@ -116,9 +116,10 @@ static void leave_sessions(struct adapter_conn *conn)
     pthread_mutex_unlock(&sessions->lock);
 }
 
-/* Implements the SQL function append_session(i), for the poll of --waits: returns the number, the
- * thread (22 bits) and whether the connection waits for the write lock (1 bit), of connection
- * number i (from 0), or NULL if there are at most i connections. */
+/* Implements the SQL function append_session(i), for the poll of --waits. Returns an integer for
+ * the connection at index i (from 0) of the list: the connection's number, its thread (22 bits),
+ * and whether it waits for the write lock (1 bit). Returns NULL if the list has at most i
+ * connections. */
 static void show_session(sqlite3_context *context, int count, sqlite3_value **values)
 {
     struct sessions *sessions = sqlite3_user_data(context);
@@ -134,7 +135,7 @@ static void show_session(sqlite3_context *context, int count, sqlite3_value **va
 }
 
 /* SQLite's busy handler: SQLite calls it when another connection has the lock, after `count` calls
- * for the same lock. Pauses as long as SQLite's own handler, which cannot show that it waits, and
+ * for the same lock. Pauses as long as SQLite's own handler, which does not set is_waiting, and
  * gives up after BUSY_TIMEOUT_MS. */
 static int wait_for_lock(void *context, int count)
 {
