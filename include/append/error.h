@@ -68,9 +68,9 @@ struct error {
 
 void error_clear(struct error *error) APPEND_API(error_clear);
 
-/* Records an error, unless `error` already holds an earlier one, and returns true when this error
- * was recorded. `error` and `sqlstate` may be NULL. Line breaks and tabs in the text become single
- * blanks. */
+/* Records an error, unless `error` already holds an earlier error, and returns true when this error
+ * was recorded. `error` and `sqlstate` may be NULL. Blanks, tabs and line breaks in a row become
+ * one blank; other control characters become '?'. */
 bool error_set(struct error *error, enum error_kind kind, int native_code, const char *sqlstate,
                const char *format, ...) APPEND_API(error_set) __attribute__((format(printf, 5, 6)));
 
