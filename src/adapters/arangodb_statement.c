@@ -28,9 +28,10 @@ enum place {
 
 /* The parameters that replace_parameters has met. */
 struct met_parameters {
-    size_t unnumbered;   /* number of ? without a number */
-    size_t highest;      /* highest number of a parameter, from 1 */
-    size_t null_in_path; /* number of a parameter in the path whose value is NULL; 0: none */
+    size_t unnumbered; /* number of ? without a number */
+    size_t highest;    /* highest number of a parameter, from 1 */
+    size_t
+        unfit_in_path; /* number of a parameter whose value cannot be part of the path; 0: none */
 };
 
 /* Reads the request at `text`, after blanks. Returns false if the text is not a request. */
@@ -52,20 +53,27 @@ static bool read_request(const char *text, struct request *request)
     return false;
 }
 
-/* Adds a value as a part of a path. */
-static void add_encoded(struct buffer *out, const struct column *column,
+/* Adds a value as a part of a path. Returns false if the path would name something else: the value
+ * is empty, has no text, or contains a NUL byte, which would end the path. */
+static bool add_encoded(struct buffer *out, const struct column *column,
                         const struct column_data *data)
 {
     char written[VALUE_TEXT_BYTES];
     struct buffer value = {0};
+    if (column_is_null(data, 0)) {
+        return false;
+    }
     if (column->type == COLUMN_TEXT) {
         buffer_add(&value, data->values.text->bytes, data->values.text->length);
     } else {
         buffer_add(&value, written, value_text_write(written, column, data->values, 0, 6));
     }
+    const size_t length = strlen(buffer_text(&value));
+    const bool is_whole = length > 0 && length == value.length;
     http_add_encoded(out, buffer_text(&value));
     out->has_failed |= buffer_failed(&value);
     buffer_fini(&value);
+    return is_whole || out->has_failed;
 }
 
 /* Adds the text up to `end` with its parameters replaced. *met is zeroed before the first text of a
@@ -93,11 +101,9 @@ static void replace_parameters(struct buffer *out, const char *text, const char 
         } else if (number <= count && place == PLACE_BODY) {
             http_add_json(out, &parameters->table->columns[number - 1],
                           &parameters->columns[number - 1], 0);
-        } else if (number <= count && column_is_null(&parameters->columns[number - 1], 0)) {
-            met->null_in_path = number;
-        } else if (number <= count) {
-            add_encoded(out, &parameters->table->columns[number - 1],
-                        &parameters->columns[number - 1]);
+        } else if (number <= count && !add_encoded(out, &parameters->table->columns[number - 1],
+                                                   &parameters->columns[number - 1])) {
+            met->unfit_in_path = number;
         }
     }
 }
@@ -145,10 +151,11 @@ static enum status send_plain(struct adapter_conn *conn, const struct request *r
     if (met.highest > count) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "the request uses ?%zu, but the number of values is %zu", met.highest, count);
-    } else if (met.null_in_path > 0) {
+    } else if (met.unfit_in_path > 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "value %zu is NULL, but stands in the path of the request: give a value there",
-                  met.null_in_path);
+                  "value %zu is part of the request's path and must not be NULL, empty, or contain "
+                  "a NUL byte",
+                  met.unfit_in_path);
     } else {
         status = arangodb_send(conn, request->method, length > 0 ? &body : NULL, error);
     }

@@ -308,5 +308,11 @@ enum status influxdb_write_literals(struct buffer *sql, const struct statement *
                   count, statement->sql);
         return STATUS_FATAL;
     }
+    if (!buffer_failed(sql) && strlen(buffer_text(sql)) < sql->length) {
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "a value contains a NUL byte, which would end the statement: \"%.150s\"",
+                  statement->sql);
+        return STATUS_FATAL;
+    }
     return buffer_failed(sql) ? dialect_memory_error(error) : STATUS_OK;
 }

@@ -737,6 +737,9 @@ static bool write_value(struct buffer *text, const struct column *column,
             return false;
         }
     }
+    if (memchr(quoted.bytes, '\0', quoted.length) != NULL) {
+        return false; /* would end the statement */
+    }
     buffer_add_text(text, "'");
     for (uint32_t i = 0; i < quoted.length; i++) {
         buffer_add(text, &quoted.bytes[i], quoted.bytes[i] == '\'' ? 1 : 0);
@@ -952,8 +955,8 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     enum status status = STATUS_OK;
     if (!machbase_write_values(&sql, statement->sql, parameters)) {
         error_set(error, ERROR_UNSUPPORTED, 0, NULL,
-                  "the statement has more or fewer ? than values, or one of the values is bytes, "
-                  "which Machbase's SQL cannot write: \"%.100s\"",
+                  "the statement has more or fewer ? than values, or one of the values is bytes "
+                  "or contains a NUL byte, which Machbase's SQL cannot write: \"%.100s\"",
                   statement->sql);
         status = STATUS_FATAL;
     } else if (buffer_failed(&sql)) {

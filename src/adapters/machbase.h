@@ -103,7 +103,8 @@ bool machbase_encode(const struct column *column, union column_values values, si
                      union machbase_value *value);
 
 /* Writes `sql`, replacing each ? by a value of a one-row batch. Returns false if `sql` has
- * more or fewer ? than there are values, or if a value's type cannot be written. */
+ * more or fewer ? than there are values, or if a value cannot be written: bytes, or a text with a
+ * NUL byte. */
 bool machbase_write_values(struct buffer *text, const char *sql, const struct batch *values);
 
 /* Implements connection_info.declare_column. A log table has no key and does not number its

@@ -498,13 +498,13 @@ static void make_number(struct cell *cell, enum enum_field_types type)
 /* Runs statements and hands their rows to answer->take, one at a time: thousands of sessions must
  * not hold large results at once. Unwanted rows are read when the result is freed, so that the next
  * statement can be sent. */
-static enum status run_query(struct adapter_conn *conn, const char *sql, struct answer *answer,
-                             struct error *error)
+static enum status run_bytes(struct adapter_conn *conn, const char *sql, size_t length,
+                             struct answer *answer, struct error *error)
 {
     MYSQL *const mysql = &conn->mysql;
     uint64_t matched = 0;
     bool has_rows = false;
-    if (mysql_real_query(mysql, sql, (unsigned long)strlen(sql)) != 0) {
+    if (mysql_real_query(mysql, sql, (unsigned long)length) != 0) {
         return call_error(conn, error); /* the error number may be 0 */
     }
     int more = 0;
@@ -546,6 +546,12 @@ static enum status run_query(struct adapter_conn *conn, const char *sql, struct 
     }
     answer->rows += has_rows ? 0 : matched;
     return more > 0 || mysql_errno(mysql) != 0 ? call_error(conn, error) : STATUS_OK;
+}
+
+static enum status run_query(struct adapter_conn *conn, const char *sql, struct answer *answer,
+                             struct error *error)
+{
+    return run_bytes(conn, sql, strlen(sql), answer, error);
 }
 
 /* Runs one or more statements and drops their rows. */
@@ -1863,13 +1869,14 @@ static enum status run_statement(struct adapter_conn *conn, const struct stateme
     }
     if (count > 0) {
         buffer_add_text(&sql, text);
-        text = buffer_text(&sql);
+        text = buffer_text(&sql); /* may contain NUL bytes */
         status = use_utc(conn, parameters->table, true, error);
     }
     if (buffer_failed(&sql)) {
         status = dialect_memory_error(error);
     } else if (status == STATUS_OK) {
-        status = end_transaction(conn, run_query(conn, text, answer, error), error);
+        const size_t length = count > 0 ? sql.length : strlen(text);
+        status = end_transaction(conn, run_bytes(conn, text, length, answer, error), error);
     }
     buffer_fini(&sql);
     return status;

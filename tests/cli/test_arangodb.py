@@ -288,18 +288,20 @@ transaction("t", function() t:append(10) end, {autocommit = true})
         self.assertRegex(ended.out, r"t: 0 before \+ 30 added - 0 taken = 30 after:\s+0 lost")
 
     def test_no_value_in_a_path(self):
-        """A request whose path has NULL is not sent: it must not take the value of an earlier request."""
+        """A request with a value that would lead to something else is not sent: it must not take the value of an
+        earlier request, end the path, or name the whole collection."""
         path = self.folder / "gone.lua"
-        path.write_text("""
+        for value in ("null", '""', '"key1\\0x"'):
+            path.write_text("""
 local t = dataset("t", 2, {{"k", "text(20)", format("key%d", row()), key = true}})
 local get = statement("get", {arangodb = "GET /_api/document/t/?"}, {"text(20)"})
 local gone = statement("gone", {arangodb = "DELETE /_api/document/t/?"}, {"text(20)"})
-transaction("t", function() get:one("key2") gone:run(null) end, {autocommit = true})
-""")
-        ended = self.append(1, self.url, "--workload", path, "--transactions", 1, code=None)
-        self.assertIn("value 1 is NULL, but stands in the path of the request: give a value there",
-                      ended.out + ended.err)
-        self.assertEqual(sorted(one["_key"] for one in self.documents("t")), ["key1", "key2"])
+transaction("t", function() get:one("key2") gone:run(VALUE) end, {autocommit = true})
+""".replace("VALUE", value))
+            ended = self.append(1, self.url, "--workload", path, "--transactions", 1, "--recreate=t", code=None)
+            self.assertIn("value 1 is part of the request's path and must not be NULL, empty, or contain a NUL byte",
+                          ended.out + ended.err, value)
+            self.assertEqual(sorted(one["_key"] for one in self.documents("t")), ["key1", "key2"])
 
     def test_indexes(self):
         """The indexes of a table with its own requests are not created by SQL."""

@@ -167,5 +167,14 @@ TEST(test_literals)
     const struct statement few = {.sql = "x = ?"};
     assert_int_equal(influxdb_write_literals(&sql, &few, &parameters, false, &error), STATUS_FATAL);
     assert_int_equal(error.kind, ERROR_USAGE);
+    static const struct text_value cut = {"a\0b", 3};
+    const struct table one = {.column_count = 1, .columns = own};
+    const struct column_data value = {{.text = &cut}, NULL};
+    buffer_clear(&sql);
+    error_clear(&error);
+    assert_int_equal(
+        influxdb_write_literals(&sql, &few, &(const struct batch){&one, 1, &value}, false, &error),
+        STATUS_FATAL);
+    assert_int_equal(error.kind, ERROR_UNSUPPORTED);
     buffer_fini(&sql);
 }

@@ -242,7 +242,7 @@ TEST(test_addresses)
 TEST(test_written_values)
 {
     static const struct text_value text = {"it's ?", 6};
-    static const struct text_value bytes = {"x", 1};
+    static const struct text_value bytes = {"x", 1}, cut = {"a\0b", 3};
     static const uint8_t null = 1;
     static const uint8_t ip4[1][4] = {{192, 0, 2, 7}};
     static const int64_t moment = 1234567890123456789;
@@ -270,6 +270,8 @@ TEST(test_written_values)
                         "0.10000000000000001, NULL)");
     assert_false(machbase_write_values(&sql, "select ?, ?, ?, ?, ?", &batch));
     assert_false(machbase_write_values(&sql, "select ?, ?, ?, ?, ?, ?, ?", &batch));
+    data[5] = (struct column_data){.values.text = &cut};
+    assert_false(machbase_write_values(&sql, "select ?, ?, ?, ?, ?, ?", &batch));
     columns[5].type = COLUMN_BYTES;
     data[5] = (struct column_data){.values.text = &bytes};
     assert_false(machbase_write_values(&sql, "select ?, ?, ?, ?, ?, ?", &batch));
