@@ -494,10 +494,12 @@ static bool had_no_room(const struct sweep *sweep, const struct saved_sweep_run 
 {
     char path[PATH_BYTES];
     struct statvfs disk;
+    struct plan plan = sweep->plan;
+    plan.sessions = (unsigned)run->sessions;
     sweep_path(sweep, run, "/run.json", path);
     return run->state == SAVED_FAILED && run->exit_code == EXIT_CODE_CLIENT_LIMIT &&
            access(path, F_OK) != 0 && statvfs(sweep->results.folder, &disk) == 0 &&
-           (uint64_t)disk.f_bavail * disk.f_frsize < RUN_FILES_ROOM_BYTES;
+           (uint64_t)disk.f_bavail * disk.f_frsize < run_files_room(&plan);
 }
 
 static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *error)

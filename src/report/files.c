@@ -46,6 +46,7 @@ struct run_files {
     enum io_trace io_trace;
     int folder;   /* descriptor of the folder, which stays valid when the folder is renamed */
     int reserved; /* descriptor of a file without a name that holds disk space; -1: released */
+    off_t outcome_bytes; /* the part of that space which is kept for the files of the outcome */
     char path[PLAN_PATH_BYTES];
     bool is_own;          /* the folder was made here and may be removed */
     FILE *streams[FILES]; /* streams of the files; NULL if the file was not made, is incomplete, or
@@ -55,9 +56,8 @@ struct run_files {
     pthread_mutex_t lock;     /* guards shortage while two threads write */
     int failure;              /* errno of the first failed write; 0: no write has failed */
     char shortage[1024];
-    char
-        outdated[160]; /* file of the outcome that was not replaced last time, and the reason; "" */
-    char said[1200];   /* text of run_files_shortage */
+    char outdated[480]; /* files of the outcome that were not replaced last time, and the reasons */
+    char said[1520];    /* text of run_files_shortage */
 };
 
 static const char *name_of(const struct run_files *files, int file, char text[NAME_MAX])
@@ -191,6 +191,37 @@ unsigned run_files_count_open(const struct plan *plan)
     return count + (plan->ycsb != NULL ? 1 : 0);
 }
 
+/* Returns the space for the last files of a run: for the files of the outcome, and for the files
+ * that run_files_finish writes before them. */
+static off_t outcome_room(const struct plan *plan)
+{
+    enum {
+        LEAST_BYTES = 1 << 20,
+        /* a histogram in run.json: 1,000 buckets with a value, each with up to 64 bytes */
+        HISTOGRAM_BYTES = 64000,
+    };
+    return LEAST_BYTES + (off_t)plan_operations(plan).count * HISTOGRAM_BYTES;
+}
+
+static off_t finish_room(const struct plan *plan)
+{
+    enum {
+        SESSION_BYTES = 256,      /* a row of sessions.csv */
+        HISTOGRAM_BYTES = 8 << 10 /* a .hgrm file: its 100 rows, in blocks of the file system */
+    };
+    const struct operation_list operations = plan_operations(plan);
+    off_t bytes = (off_t)plan_sessions_all(plan) * SESSION_BYTES;
+    for (int file = FILE_HGRM; file < FILES; file++) {
+        bytes += is_wanted(plan, &operations, file) ? HISTOGRAM_BYTES : 0;
+    }
+    return bytes;
+}
+
+size_t run_files_room(const struct plan *plan)
+{
+    return (size_t)(outcome_room(plan) + finish_room(plan));
+}
+
 /* Creates the files of the plan. Returns 0 or errno. */
 static int open_files(struct run_files *files, const struct plan *plan)
 {
@@ -217,22 +248,56 @@ static int open_files(struct run_files *files, const struct plan *plan)
     return 0;
 }
 
-/* Empties a growing file and writes its header again. */
-static void restart(struct run_files *files, enum csv_file file)
+/* Returns whether the folder was removed. */
+static bool is_gone(const struct run_files *files)
 {
-    FILE *stream = files->streams[file];
-    if (stream != NULL && ftruncate(fileno(stream), 0) != 0) {
-        mark_short(files, (int)file, errno);
+    struct stat own;
+    return fstat(files->folder, &own) == 0 && own.st_nlink == 0;
+}
+
+/* A file whose content is being replaced. */
+struct joining {
+    FILE *stream;      /* the file itself */
+    off_t whole_bytes; /* its last whole row */
+    struct buffer content;
+};
+
+/* Lets the rows that are added to a file go to memory. */
+static void begin_joining(struct run_files *files, enum csv_file file, struct joining *joining)
+{
+    *joining =
+        (struct joining){.stream = files->streams[file], .whole_bytes = files->whole_bytes[file]};
+    if (joining->stream != NULL) {
+        files->streams[file] = buffer_open(&joining->content);
+        run_files_add(files, file, NULL);
     }
-    files->whole_bytes[file] = 0;
-    run_files_add(files, file, NULL);
+}
+
+/* Replaces the content of the file. The stream in memory is NULL if memory ran out. */
+static void end_joining(struct run_files *files, enum csv_file file, struct joining *joining)
+{
+    FILE *const memory = files->streams[file];
+    int number = memory == NULL || fclose(memory) != 0 ? ENOMEM : 0;
+    files->streams[file] = joining->stream;
+    files->whole_bytes[file] = joining->whole_bytes;
+    if (joining->stream != NULL && number == 0 && !is_gone(files)) {
+        number = file_replace(files->folder, file_names[file], &joining->content, false);
+    }
+    if (joining->stream != NULL && number != 0) {
+        mark_short(files, (int)file, number);
+    } else if (joining->stream != NULL) {
+        fclose(joining->stream); /* the file that was replaced, which has no more rows to get */
+        files->streams[file] = NULL;
+    }
+    buffer_fini(&joining->content);
 }
 
 void run_files_join(struct run_files *files, const struct merge *merge, const struct result *result)
 {
+    struct joining joined[CSV_FILES];
     for (int file = 0; file < CSV_FILES; file++) {
         if ((csv_kinds[file] & CSV_JOINED) != 0) {
-            restart(files, (enum csv_file)file);
+            begin_joining(files, (enum csv_file)file, &joined[file]);
         }
     }
     for (size_t i = 0; i < merge_interval_count(merge); i++) {
@@ -257,12 +322,18 @@ void run_files_join(struct run_files *files, const struct merge *merge, const st
         const struct rank_row rank = {.number = (unsigned)i, .rank = &result->ranks[i]};
         run_files_add(files, CSV_RANKS, &rank);
     }
+    for (int file = 0; file < CSV_FILES; file++) {
+        if ((csv_kinds[file] & CSV_JOINED) != 0) {
+            end_joining(files, (enum csv_file)file, &joined[file]);
+        }
+    }
 }
 
 /* Reserves disk space: writes real bytes and waits for the disk, since not every file system checks
  * its free space for a mere reservation. Returns 0 or errno. */
-static int reserve_room(struct run_files *files)
+static int reserve_room(struct run_files *files, const struct plan *plan)
 {
+    const size_t room = run_files_room(plan);
     static const char block[4096] = {'r', 'o', 'o', 'm'};
     static const char name[] = ".room";
     const int fd = openat(files->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -270,9 +341,10 @@ static int reserve_room(struct run_files *files)
         return errno;
     }
     files->reserved = fd;
+    files->outcome_bytes = outcome_room(plan);
     unlinkat(files->folder, name, 0);
     int number = 0;
-    for (size_t done = 0; done < RUN_FILES_ROOM_BYTES && number == 0;) {
+    for (size_t done = 0; done < room && number == 0;) {
         const ssize_t written = write(fd, block, sizeof block);
         if (written > 0) {
             done += (size_t)written;
@@ -373,7 +445,7 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     if (made->is_own) {
         made->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int number = made->folder < 0 ? errno : open_files(made, plan);
-        number = number == 0 ? reserve_room(made) : number;
+        number = number == 0 ? reserve_room(made, plan) : number;
         number = number == 0 ? begin_files(made, plan) : number;
         code = number == 0 ? EXIT_CODE_OK : fail(error, number, "write to", path);
     }
@@ -420,7 +492,9 @@ void run_files_finish(struct run_files *files, const struct result *result)
 {
     const locale_t before = units_use_point();
     const struct report_source source = {.result = result};
-    close_descriptor(&files->reserved);
+    if (files->reserved >= 0 && ftruncate(files->reserved, files->outcome_bytes) != 0) {
+        close_descriptor(&files->reserved);
+    }
     for (int file = 0; file < CSV_FILES; file++) {
         if (files->streams[file] != NULL && csv_tables[file]->record != NULL) {
             csv_write_table(files->streams[file], csv_tables[file], &files->operations, &source);
@@ -518,27 +592,23 @@ static int replace(struct run_files *files, int file, const struct run_outcome *
     return number;
 }
 
-/* The longest file comes first: if it fits on the disk, the others also fit, and all files describe
- * the same outcome. */
 bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome)
 {
     const locale_t before = units_use_point();
-    int number = 0;
-    for (int file = FILE_RUN; file <= FILE_METRICS && number == 0; file++) {
-        number = files->is_made[file] ? replace(files, file, outcome) : 0;
-        struct stat own;
-        /* the shortage already says that a folder was removed */
-        const bool is_gone = fstat(files->folder, &own) == 0 && own.st_nlink == 0;
-        if (number != 0 && !is_gone) {
-            snprintf(files->outdated, sizeof files->outdated, "%s: %s", file_names[file],
-                     strerror(number));
+    bool is_written = true;
+    close_descriptor(&files->reserved);
+    files->outdated[0] = '\0';
+    for (int file = FILE_RUN; file <= FILE_METRICS; file++) {
+        const int number = files->is_made[file] ? replace(files, file, outcome) : 0;
+        is_written = is_written && number == 0;
+        if (number != 0 && !is_gone(files)) { /* the shortage already says that it is gone */
+            const size_t used = strlen(files->outdated);
+            snprintf(files->outdated + used, sizeof files->outdated - used, "%s%s: %s",
+                     used > 0 ? "; " : "", file_names[file], strerror(number));
         }
     }
-    if (number == 0) {
-        files->outdated[0] = '\0';
-    }
     uselocale(before);
-    return number == 0;
+    return is_written;
 }
 
 const char *run_files_shortage(struct run_files *files)

@@ -25,13 +25,6 @@
 #include "ranks/merge.h"
 #include "report/csv.h"
 
-/* Disk space that is reserved until the end, enough for the last files of a long run: so the run
- * can still write its outcome when the disk fills up. A run is refused when the disk has less free
- * space. */
-enum {
-    RUN_FILES_ROOM_BYTES = 1 << 20
-};
-
 struct run_files;
 
 enum run_file {
@@ -54,6 +47,11 @@ enum exit_code report_make_folder(const char *path, const char *choice, struct e
  * reserved space, the files in the folder, and the files of --junit and --ycsb-out. */
 unsigned run_files_count_open(const struct plan *plan);
 
+/* Returns how much disk space a run or search with this plan reserves until its end, so that it can
+ * still write its last files when the disk fills up. A run is refused when the disk has less free
+ * space. */
+size_t run_files_room(const struct plan *plan);
+
 /* Makes the folder plan->out_folder, its parents and its files. Returns EXIT_CODE_USAGE if the
  * folder exists or cannot be made, and EXIT_CODE_CLIENT_LIMIT if the disk is full. On EXIT_CODE_OK
  * the caller owns *files. */
@@ -71,8 +69,9 @@ size_t run_files_add_logged(struct run_files *files, const struct transaction_lo
 /* Notes how many rows of transactions.csv are missing. */
 void run_files_note_missing(struct run_files *files, uint64_t rows);
 
-/* Replaces the rows of this rank by the rows of all ranks: in intervals.csv, hosts_intervals.csv
- * and samples.csv. Writes ranks.csv and ranks_samples.csv. */
+/* Replaces the rows of this rank by the rows of all ranks, in every CSV_JOINED file. Each file is
+ * written aside and then renamed: after a failure, or if the program is killed meanwhile, a file
+ * still has the rows of this rank. */
 void run_files_join(struct run_files *files, const struct merge *merge,
                     const struct result *result);
 
@@ -105,8 +104,8 @@ struct run_outcome {
 /* Writes the files about the outcome: summary.csv and run.json, and operations.csv and metrics.csv
  * if the run has a script and the script has metrics. For a search: summary.csv and find-max.json.
  * Each file is written aside and then renamed, so the function can be called again when the outcome
- * has changed; after a failed write a file keeps its previous content. Returns false if a write
- * failed; run_files_shortage says why. */
+ * has changed; after a failed write a file keeps its previous content, and the other files are
+ * still written. Returns false if a write failed; run_files_shortage says why. */
 bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome);
 
 /* Returns the short or removed files and the reasons, as one line ("intervals.csv: No space left on

@@ -284,7 +284,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         self.assertEqual([row["verdict"] for row in run.table("ranks.csv")][1], "INVALID")
 
     def test_find_max_with_a_rank_that_stands_still(self):
-        out, ended = self.stand_still("find-max", self.url, "--hold", "5s", "--first", 6,
+        out, ended = self.stand_still("find-max", self.url, "--hold", "8s", "--first", 6,
                                       "--max-sessions", 6, "--batch", 10)
         search = self.check_search(out, ended, more=("ranks.csv", "ranks_samples.csv"))
         self.assertEqual([level["outcome"] for level in search.levels], ["held"])

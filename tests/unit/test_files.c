@@ -19,7 +19,7 @@
 #include "report/files.h"
 
 enum {
-    TEXT_BYTES = 1 << 16
+    TEXT_BYTES = 4 << 20
 };
 
 static const struct adapter adapter = {.name = "null"};
@@ -74,6 +74,21 @@ static size_t count_entries(const char *path)
     }
     closedir(folder);
     return count - 2; /* . and .. */
+}
+
+/* Returns the disk space of the files in a folder, in blocks of 512 bytes. */
+static size_t blocks_of_folder(const char *path)
+{
+    size_t blocks = 0;
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        struct stat about;
+        assert_int_equal(fstatat(dirfd(folder), entry->d_name, &about, 0), 0);
+        blocks += S_ISREG(about.st_mode) ? (size_t)about.st_blocks : 0;
+    }
+    closedir(folder);
+    return blocks;
 }
 
 static int set_up(void **state)
@@ -380,13 +395,60 @@ TEST_BETWEEN(test_disk_full_later, set_up, tear_down)
     limit_file_size(RLIM_INFINITY);
     assert_string_equal(run_files_shortage(files), "intervals.csv: No space left on device; "
                                                    "append.hgrm: No space left on device; "
-                                                   "run.json: File too large");
+                                                   "run.json: File too large; "
+                                                   "summary.csv: File too large");
     run_files_destroy(files, false);
     assert_int_equal(count_lines("samples.csv"), 2);
     assert_non_null(strstr(content_of("read.hgrm"), "SubBuckets"));
 }
 
-/* The files with the outcome are rewritten, either all of them or none. */
+/* The reserved space is enough for the last files of a run with many sessions and wide histograms.
+ */
+TEST_BETWEEN(test_reserved_space, set_up, tear_down)
+{
+    enum {
+        SESSIONS = 14000,
+        BUCKETS = 1000,
+    };
+    plan.sessions = SESSIONS;
+    result.session_list = calloc(SESSIONS, sizeof *result.session_list);
+    assert_non_null(result.session_list);
+    result.session_count = SESSIONS;
+    for (unsigned i = 0; i < SESSIONS; i++) {
+        result.session_list[i] = (struct session_summary){.index = i,
+                                                          .rows.planned = 123456789,
+                                                          .rows.acknowledged = 123456789,
+                                                          .batches = 1234567,
+                                                          .first_ack_ns = 1234567890,
+                                                          .last_ack_ns = 86400123456789,
+                                                          .worked_ns = 86400123456789,
+                                                          .longest_gap_ns = 1234567890,
+                                                          .is_verified = true,
+                                                          .present = 123456789};
+    }
+    const size_t operations = plan_operations(&plan).count;
+    assert_true(recorder_snapshot_init(&result.totals, operations));
+    for (size_t i = 0; i < operations; i++) {
+        struct histogram *histogram = &result.totals.histograms[i];
+        for (size_t bucket = 1000; bucket < 1000 + BUCKETS; bucket++) {
+            histogram->counts[bucket] = 123456;
+            histogram->total += 123456;
+        }
+    }
+    struct run_files *files = create();
+    const size_t blocks_before = blocks_of_folder(plan.out_folder);
+    finish(files);
+    assert_string_equal(run_files_shortage(files), "");
+    assert_int_equal(count_lines("sessions.csv"), SESSIONS + 1);
+    const size_t added = 512 * (blocks_of_folder(plan.out_folder) - blocks_before);
+    assert_true(added > 1 << 20);
+    assert_true(added <= run_files_room(&plan));
+    run_files_destroy(files, false);
+    recorder_snapshot_fini(&result.totals);
+    free(result.session_list);
+}
+
+/* A file of the outcome that cannot be rewritten keeps its previous content. */
 TEST_BETWEEN(test_another_outcome, set_up, tear_down)
 {
     struct run_files *files = create();
@@ -402,7 +464,8 @@ TEST_BETWEEN(test_another_outcome, set_up, tear_down)
     limit_file_size(100);
     assert_false(write_outcome(files));
     limit_file_size(RLIM_INFINITY);
-    assert_string_equal(run_files_shortage(files), "run.json: File too large");
+    assert_string_equal(run_files_shortage(files), "run.json: File too large; "
+                                                   "summary.csv: File too large");
     assert_null(strstr(content_of("run.json"), "no more room"));
     assert_null(strstr(content_of("summary.csv"), "no more room"));
     assert_true(write_outcome(files));
@@ -433,14 +496,16 @@ TEST_BETWEEN(test_short_file_has_whole_rows, set_up, tear_down)
 /* A run is refused with the reason of the first write that failed. */
 TEST_BETWEEN(test_no_room_for_the_marks, set_up, tear_down)
 {
-    static char mark[RUN_FILES_ROOM_BYTES];
+    static char mark[2 << 20];
     struct run_files *files = NULL;
     struct error error;
     error_clear(&error);
+    const size_t room = run_files_room(&plan);
+    assert_true(room < sizeof mark);
     memset(mark, 'x', sizeof mark - 1);
     plan.marks[0].text = mark;
     plan.mark_count = 1;
-    limit_file_size(RUN_FILES_ROOM_BYTES);
+    limit_file_size(room);
     const enum exit_code code = run_files_create(&files, &plan, &error);
     limit_file_size(RLIM_INFINITY);
     assert_int_equal(code, EXIT_CODE_CLIENT_LIMIT);
