@@ -37,6 +37,7 @@ TEST(a_process)
 TEST(a_disk)
 {
     static const char text[] = "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0\n"
+                               " 259       0 nvme0n1 9 9 9 9 9 9 9 9 9 9 9\n"
                                " 254       0 vda 11 1 22 33 44 2 55 66 7 77 88 1 2 3 4 99 111\n"
                                " 254       1 vda1 1 0 8 1 1 0 8 1 0 1 2\n";
     struct procfs_disk disk;
@@ -55,7 +56,7 @@ TEST(a_disk)
     assert_true(procfs_parse_disk(text, sizeof text - 1, 254, 1, &disk));
     assert_false(disk.has_flushes); /* as with an old kernel */
     assert_false(procfs_parse_disk(text, sizeof text - 1, 254, 2, &disk));
-    assert_false(procfs_parse_disk(text, 60, 254, 0, &disk));
+    assert_false(procfs_parse_disk(text, 104, 254, 0, &disk)); /* a cut line */
 }
 
 TEST(pressure)
