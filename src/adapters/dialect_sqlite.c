@@ -376,8 +376,9 @@ enum status dialect_check_transaction(enum status status, bool is_open, struct e
     if (status != STATUS_OK || is_open) {
         return status;
     }
-    error_set(error, ERROR_USAGE, 0, NULL,
-              "the statement ended the transaction: use {autocommit = true} for it");
+    error_set(
+        error, ERROR_USAGE, 0, NULL,
+        "the statement ended the transaction: declare the transaction with {autocommit = true}");
     return STATUS_FATAL;
 }
 

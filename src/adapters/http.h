@@ -130,8 +130,9 @@ enum status http_begin_append(struct http *http, struct error *error);
  * LOST, and it is unknown whether the request was carried out. */
 enum status http_send(struct http *http, const struct http_request *request, struct error *error);
 
-/* Adds unacknowledged rows of the latest request to the append's losses: with `status` LOST, rows
- * that may have reached the server are in doubt; otherwise the rows were refused. */
+/* Adds the unacknowledged rows of the latest request to the losses of this append. If `status` is
+ * LOST, rows that may have reached the server are in doubt; with any other status, the rows were
+ * refused. */
 void http_add_loss(struct http *http, enum status status, uint64_t rows);
 void http_append_lost(const struct adapter_conn *conn, struct append_loss *loss);
 

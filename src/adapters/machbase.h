@@ -16,7 +16,8 @@ extern const struct adapter adapter_machbase;
 /* Checks whether these bytes are Machbase's answer to a client's greeting. */
 enum probe_answer machbase_recognise(const unsigned char *bytes, size_t length);
 
-/* The target in this adapter's form. Strings are borrowed from the target, or in `alternatives`. */
+/* A struct target in this adapter's form. Its strings are borrowed from the struct target, or are
+ * in `alternatives`. */
 struct machbase_target {
     const char *host;
     uint16_t port;

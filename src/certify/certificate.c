@@ -339,7 +339,7 @@ static void state_unproven(struct buffer *text, const struct certificate *certif
 {
     buffer_add_text(text, "NOT certified: with unsafe settings");
     add_options(text, certificate);
-    buffer_add_text(text, ", which must lose rows, no acknowledged row was lost in ");
+    buffer_add_text(text, ", which are known to lose rows, no acknowledged row was lost in ");
     add_faults(text, &certificate->proof);
     buffer_add_text(text, ". So it is not proven that these faults find a loss on this machine.");
 }

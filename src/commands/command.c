@@ -86,12 +86,12 @@ const struct command_entry command_table[] = {
         .about =
             "append report makes one page, report.html, from the folders of finished runs and\n"
             "sweeps: figures, charts, ledgers, limits, errors, environment. The page needs no\n"
-            "network. It is written to DIR, or with several DIR to the current folder. --text\n"
+            "network. It is written to DIR; with several DIR, to the current folder. --text\n"
             "and --png draw with gnuplot.\n",
         .example = "append 10 20k --out first\n"
                    "append report first",
-        .exits = "0 written, 2 usage, or DIR has no finished run, 3 the page cannot be\n"
-                 "written, or gnuplot is missing for --text or --png, 70 internal error\n",
+        .exits = "0 written, 2 wrong use or no finished run in DIR, 3 the page cannot be\n"
+                 "written or gnuplot is missing (--text, --png), 70 internal error\n",
         .run = command_report,
     },
     {

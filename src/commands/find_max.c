@@ -54,7 +54,8 @@ static void on_level(void *context, const struct level *level, const struct leve
     if (level->outcome == LEVEL_FAILED) {
         search->levels[search->count - 1].findings = find_limits(job, seen);
     }
-    /* the result has the limits of the lowest failed level, which may be an earlier level */
+    /* the result has the limits of the lowest failed level, which may have been tried before this
+     * level */
     const struct findings *lowest =
         search->failed > 0 ? search->levels[search->failure].findings : NULL;
     job->result->findings = lowest != NULL ? *lowest : (struct findings){.count = 0};

@@ -66,9 +66,9 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     } else if (name == 0 || name >= sizeof bound->name) {
         what = "does not begin with the name of a figure";
     } else if (relation == 0) {
-        what = "has no relation after the name";
+        what = "has no comparison after the name";
     } else if (!bound->is_word && !is_number) {
-        what = "has no number after the relation";
+        what = "has no number after the comparison";
     } else if (strlen(at) >= sizeof bound->unit || strpbrk(at, "<>=!") != NULL) {
         what = "has more than a unit after the number";
     }

@@ -294,9 +294,9 @@ void result_add_problem(struct result *result, enum problem_kind kind, enum exit
     va_end(arguments);
 }
 
-/* Writes the exit line. Its first problem sets the exit code; "all rows were acknowledged, but"
- * precedes a first problem that has nothing to do with rows, if they were: a search may succeed
- * with unacknowledged rows. */
+/* Writes the exit line. The first problem sets the exit code. If that problem does not concern rows
+ * and all rows were acknowledged, the line begins with "all rows were acknowledged, but". A search
+ * may succeed with unacknowledged rows. */
 void result_set_exit(struct result *result)
 {
     const struct row_ledger *rows = &result->rows;

@@ -334,8 +334,8 @@ static struct client_machine machine_of(const struct judge *judge, size_t number
     return all;
 }
 
-/* Rules: the clock of a rank, or its verdict on itself, makes the whole run INVALID. Also adds the
- * problem of a lost rank. */
+/* Applies the rules for ranks: the whole run is INVALID if the clock of a rank was not exact
+ * enough, or if a rank judged its own part INVALID. Also adds the problem of a lost rank. */
 static void judge_ranks(struct judge *judge)
 {
     struct result *result = judge->result;

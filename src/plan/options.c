@@ -594,8 +594,8 @@ const struct option_entry option_table[] = {
          "The sweep makes a run for every pair of a number of sessions and a number of rows."},
     {SWEEP, "records", "N,N,...", "numbers of rows; the report has a column for each",
      OTHER(sweep.records), .max = PLAN_RECORDS_MAX, .store = store_list, OF(SWEEP),
-     .details = "The option can be left out with a script if `--duration` or `--transactions` ends "
-                "the runs."},
+     .details = "A sweep of a script does not need the option if `--duration` or "
+                "`--transactions` ends the runs."},
     {SWEEP, "vary", "NAME=A,B,...", "make a run for each value of a script's parameter",
      TEXTS(sweep.varied), OF(SWEEP), WITH_SCRIPT,
      .details = "Give the option once for each parameter. The sweep makes a run for each "
@@ -1197,11 +1197,11 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
         return EXIT_CODE_OK;
     }
     if (plan->workload != NULL) {
-        return usage_refuse(
-            error,
-            "%s may be a port or RECORDS: for the server on this port, add --duration T "
-            "or --transactions N; for %s rows (if the script appends rows), add a target",
-            word, word);
+        return usage_refuse(error,
+                            "%s may be a port or RECORDS: if it is a port, add --duration T or "
+                            "--transactions N; if it "
+                            "is a number of rows (for a script that appends rows), add a target",
+                            word);
     }
     for (const struct adapter *const *a = registry_adapters; *a != NULL; a++) {
         if ((*a)->default_port == port) {

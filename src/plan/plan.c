@@ -358,10 +358,11 @@ static enum exit_code check_options(struct plan *plan, struct error *error)
                                                        : "");
     }
     if (plan->command == COMMAND_DRY_RUN && adapter->begin == NULL) {
-        return usage_refuse(error,
-                            "%s has no transactions, so it would keep what a dry run does: try the "
-                            "script on a database of its own, with append --transactions 10",
-                            adapter->name);
+        return usage_refuse(
+            error,
+            "%s has no transactions, so a dry run could not be rolled back: try the "
+            "script on a database of its own, with append --transactions 10",
+            adapter->name);
     }
     for (size_t i = 0; plan->script != NULL && i < plan->script->transaction_count; i++) {
         const struct script_transaction *transaction = &plan->script->transactions[i];

@@ -172,8 +172,9 @@ struct certify_options {
     struct plan_texts options; /* settings of append's own server, "name=value" */
     const char *faults;        /* the faults, "kill:5,power:20"; NULL = the default */
     const char *start;         /* shell command that starts the user's server; NULL = not given */
-    bool is_confirmed;         /* the user has confirmed that the user's server may be broken */
-    bool is_proven;            /* the faults are first run with a setting that must lose rows */
+    bool is_confirmed;         /* the user allows append to break the user's server */
+    bool is_proven;            /* first show, with a setting that is known to lose rows, that
+                                  the faults find a loss */
     bool is_keeping_on;        /* the faults go on after the first finding */
     enum certify_disk {
         CERTIFY_EXT4,

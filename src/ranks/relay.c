@@ -43,7 +43,7 @@ static const char greeting_text[sizeof((struct greeting *)0)->text] = "append: a
 /* The head of each message in the socket. */
 struct head {
     uint64_t size;
-    uint32_t rank; /* to the program: the sending rank; from the program: the receiving rank */
+    uint32_t rank; /* the sender of a message to the program, the receiver of its own message */
     uint32_t is_bulk;
 };
 

@@ -268,7 +268,7 @@ class Compare(harness.Case):
                 ((a, self.folder / "none"), "not the folder of a finished run"),
                 ((a, a, "--fail-if", "thruput<1"), "no figure is called 'thruput'"),
                 ((a, a, "--fail-if", "append_p99>1ms"), "--fail-if: .* has no unit"),
-                ((a, a, "--fail-if", "append_p99"), "--fail-if: .* no relation"),
+                ((a, a, "--fail-if", "append_p99"), "--fail-if: .* no comparison"),
                 ((a, a, "--sessions", "3"), "--sessions is not an option of 'append compare")):
             with self.subTest(arguments=arguments):
                 self.refused("compare", *arguments, code=2, pattern=pattern)

@@ -108,7 +108,7 @@ class Expect(harness.Case):
                 ("throughput>=5ms", "wrong unit: throughput is a number of rows/s"),
                 ("append_p99<=20", r"no unit: append_p99 is a time.*20ms"),
                 ("max_memory<=2GB", "wrong unit.*2GiB"),
-                ("throughput=5", "no relation.*>="),
+                ("throughput=5", "no comparison.*>="),
                 ("throughput>=x", "no number"),
                 ("throughput>=50,000", "'000'"),
                 ("verdict==1", "verdict is VALID, DEGRADED or INVALID"),

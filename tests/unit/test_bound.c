@@ -276,8 +276,8 @@ TEST(test_words_about_junk)
 {
 #define FORM ": use NAME, then one of < <= > >= == !=, and a number with its unit"
     static const char name[] = "does not begin with the name of a figure";
-    static const char relation[] = "has no relation after the name";
-    static const char number[] = "has no number after the relation";
+    static const char relation[] = "has no comparison after the name";
+    static const char number[] = "has no number after the comparison";
     static const char unit[] = "has more than a unit after the number";
     static const char long_text[] = "is too long";
     static const struct {

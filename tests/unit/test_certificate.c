@@ -265,9 +265,10 @@ TEST(test_unproven)
     proof_results[1].findings[FINDING_LOST] = 0;
     certificate.verdict = CERTIFICATE_UNPROVEN;
     certificate.series.planned = 20;
-    expect_statement("NOT certified: with unsafe settings (fsync=off), which must lose rows, no "
-                     "acknowledged row was lost in 2 faults (2 power losses). So it is not proven "
-                     "that these faults find a loss on this machine.");
+    expect_statement(
+        "NOT certified: with unsafe settings (fsync=off), which are known to lose rows, no "
+        "acknowledged row was lost in 2 faults (2 power losses). So it is not proven "
+        "that these faults find a loss on this machine.");
 }
 
 TEST(test_unfinished)

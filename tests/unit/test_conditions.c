@@ -94,7 +94,7 @@ TEST(test_wrong)
         {"append.p99>1s for 25h", "'25h' is not a time"},
         {"append.p99>1s for", "a time with"},
         {"append.p99>5", "has no unit"},
-        {"append.p99", "has no relation"},
+        {"append.p99", "has no comparison"},
         {"", "is empty"},
         {"errors>1,", "is empty"},
     };

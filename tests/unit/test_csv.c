@@ -511,7 +511,7 @@ TEST_BETWEEN(test_summary, set_up, NULL)
     expect_cells(expected, COUNT_OF(expected));
 }
 
-/* The server's CPU time of a row is unknown if the server of a host with rows was not measured. */
+/* The server's CPU time for each row is known only if every host with rows was measured. */
 TEST_BETWEEN(test_server_cpu_of_hosts, set_up, NULL)
 {
     static const struct {

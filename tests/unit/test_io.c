@@ -166,8 +166,8 @@ TEST(disks_below)
     make_block(root, "sdb", "8:16", NULL, NULL);
     make_block(root, "md0", "9:0", NULL, (const char *const[]){"x/sda", "x/sdb", NULL});
     make_block(root, "dm-0", "253:0", NULL, (const char *const[]){"x/md0", "x/sda/sda1", NULL});
-    /* the links of a real system pass through a folder of another name; here x stands for the
-     * folder devices */
+    /* on a real system the links lead through other folders; here x is a link to the folder
+     * devices */
     snprintf(path, sizeof path, "%s/devices/x", root);
     assert_int_equal(symlink(".", path), 0);
     snprintf(path, sizeof path, "%s/dev/block", root);

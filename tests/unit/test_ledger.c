@@ -169,7 +169,7 @@ TEST(transactions_balance_or_not)
     assert_false(transactions_balance(sum));
 }
 
-/* The counts of a transaction and of a statement, which are kept by name, balance or not. */
+/* Counts of a transaction and of a statement, some of which balance and some of which do not. */
 TEST(operation_counts_balance_or_not)
 {
     static const uint64_t good[OPERATION_COUNTS] = {
