@@ -594,7 +594,7 @@ const struct option_entry option_table[] = {
          "The sweep makes a run for every pair of a number of sessions and a number of rows."},
     {SWEEP, "records", "N,N,...", "numbers of rows; the report has a column for each",
      OTHER(sweep.records), .max = PLAN_RECORDS_MAX, .store = store_list, OF(SWEEP),
-     .details = "A sweep of a script does not need the option if `--duration` or "
+     .details = "With a script, a sweep does not need the option if `--duration` or "
                 "`--transactions` ends the runs."},
     {SWEEP, "vary", "NAME=A,B,...", "make a run for each value of a script's parameter",
      TEXTS(sweep.varied), OF(SWEEP), WITH_SCRIPT,
