@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "plan/facts.h"
@@ -102,6 +103,7 @@ static int set_up(void **state)
     memset(&plan, 0, sizeof plan);
     memset(&result, 0, sizeof result);
     memset(&table, 0, sizeof table);
+    memset(&facts, 0, sizeof facts);
     plan.adapter = &adapter;
     plan.table_name = "t";
     plan.sessions = 3;
@@ -491,6 +493,75 @@ TEST_BETWEEN(test_short_file_has_whole_rows, set_up, tear_down)
     finish(files);
     run_files_destroy(files, false);
     assert_int_equal(count_lines("summary.csv"), 2);
+}
+
+/* Begins a run of two ranks and adds a row of this rank to two files. */
+static struct run_files *create_rank(void)
+{
+    facts.ranks = 2;
+    struct run_files *files = create();
+    run_files_add(files, CSV_INTERVALS, &interval);
+    run_files_add(files, CSV_SAMPLES, &sample);
+    return files;
+}
+
+/* Joins the files of ranks that have no rows. */
+static void join(struct run_files *files)
+{
+    const struct operation_list operations = operation_list_all();
+    struct merge *merge = merge_create(&result, &operations);
+    assert_non_null(merge);
+    run_files_join(files, merge, &result);
+    merge_destroy(merge);
+}
+
+TEST_BETWEEN(test_join, set_up, tear_down)
+{
+    struct run_files *files = create_rank();
+    const size_t entries = count_entries(plan.out_folder);
+    join(files);
+    assert_int_equal(count_lines("intervals.csv"), 1);
+    assert_int_equal(count_lines("samples.csv"), 1);
+    assert_int_equal(count_lines("ranks.csv"), 1);
+    finish(files);
+    assert_string_equal(run_files_shortage(files), "");
+    run_files_destroy(files, false);
+    assert_int_equal(count_entries(plan.out_folder), entries);
+}
+
+/* When the rows of all ranks do not fit on the disk, the rows of this rank stay. */
+TEST_BETWEEN(test_join_on_a_full_disk, set_up, tear_down)
+{
+    struct run_files *files = create_rank();
+    const size_t entries = count_entries(plan.out_folder);
+    limit_file_size(10);
+    join(files);
+    limit_file_size(RLIM_INFINITY);
+    assert_non_null(strstr(run_files_shortage(files), "intervals.csv"));
+    assert_int_equal(count_lines("intervals.csv"), 2);
+    assert_int_equal(count_lines("samples.csv"), 2);
+    run_files_destroy(files, false);
+    assert_int_equal(count_entries(plan.out_folder), entries);
+}
+
+/* A process that a signal kills while it joins the files has lost no row. */
+TEST_BETWEEN(test_killed_while_joining, set_up, tear_down)
+{
+    struct run_files *files = create_rank();
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        limit_file_size(10);
+        signal(SIGXFSZ, SIG_DFL); /* kills the process when it writes the first joined file */
+        join(files);
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
+    assert_int_equal(count_lines("intervals.csv"), 2);
+    assert_int_equal(count_lines("samples.csv"), 2);
+    run_files_destroy(files, false);
 }
 
 /* A run is refused with the reason of the first write that failed. */
