@@ -20,6 +20,10 @@
 #include "report/expectations.h"
 #include "report/files.h"
 
+enum {
+    NAMES_SHOWN = 600 /* bytes of the names of incomplete files in the exit reason */
+};
+
 #define PAUSE_NS (100 * MONO_NS_PER_MS)
 
 /* Time beyond a hold that a slow server may need to answer one append of every session. */
@@ -625,7 +629,8 @@ void job_add_file_problems(struct job *job)
     result->problems[PROBLEM_FILES].code = EXIT_CODE_OK; /* more or fewer files may be short now */
     if (shortage[0] != '\0') {
         result_add_problem(result, PROBLEM_FILES, EXIT_CODE_CLIENT_LIMIT,
-                           "files are incomplete: %.200s", shortage);
+                           "files are incomplete: %.*s%s", NAMES_SHOWN, shortage,
+                           strlen(shortage) > NAMES_SHOWN ? "..." : "");
         result_set_exit(result);
     }
     if (job->search == NULL) {

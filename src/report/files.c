@@ -22,6 +22,8 @@
 enum {
     FILE_IO_HGRM = FILE_HGRM + OPERATIONS_MAX, /* histograms of the I/O trace */
     FILES = FILE_IO_HGRM + TRACE_HISTOGRAMS,
+    REASON_BYTES = 160,    /* the reason why a file is incomplete */
+    NAMES_BYTES = 6 << 10, /* the names of all files, and some reasons */
 };
 
 static const char *const file_names[FILE_HGRM] = {[FILE_SUMMARY] = "summary.csv",
@@ -41,6 +43,12 @@ static const unsigned csv_kinds[CSV_FILES] = {
 #undef X
 };
 
+/* Incomplete files and the reasons: "a.csv, b.csv: No space left on device; c.csv: …". */
+struct file_list {
+    char text[NAMES_BYTES];
+    size_t reason_at; /* place of the last reason in the text */
+};
+
 struct run_files {
     struct operation_list operations;
     enum io_trace io_trace;
@@ -55,9 +63,9 @@ struct run_files {
     off_t whole_bytes[FILES]; /* end of the last whole row */
     pthread_mutex_t lock;     /* guards shortage while two threads write */
     int failure;              /* errno of the first failed write; 0: no write has failed */
-    char shortage[1024];
-    char outdated[480]; /* files of the outcome that were not replaced last time, and the reasons */
-    char said[1520];    /* text of run_files_shortage */
+    struct file_list shortage;
+    struct file_list outdated;      /* files of the outcome that were not replaced last time */
+    char said[2 * NAMES_BYTES + 2]; /* text of run_files_shortage */
 };
 
 static const char *name_of(const struct run_files *files, int file, char text[NAME_MAX])
@@ -95,21 +103,33 @@ enum exit_code report_make_folder(const char *path, const char *choice, struct e
     return number == 0 ? EXIT_CODE_OK : fail(error, number, "make", path);
 }
 
+/* Adds a file to a list. `reason` begins with ": "; consecutive files with the same reason share
+ * it.
+ */
+static void add_file(struct file_list *list, const char *name, const char *reason)
+{
+    const size_t size = sizeof list->text, used = strlen(list->text);
+    const bool is_same = used > 0 && strcmp(list->text + list->reason_at, reason) == 0;
+    const size_t end = is_same ? list->reason_at : used;
+    const char *before = is_same ? ", " : "; ";
+    snprintf(list->text + end, size - end, "%s%s", used > 0 ? before : "", name);
+    list->reason_at = strlen(list->text);
+    snprintf(list->text + list->reason_at, size - list->reason_at, "%s", reason);
+}
+
 /* Notes that a file is short, cuts the file after its last whole row, since half a row would make
  * it unreadable, and closes it, since rows written later would follow a gap. `machine`: the machine
  * whose rows are missing, or NULL. */
 static void mark_short_of(struct run_files *files, int file, int number, const char *machine)
 {
-    char name[NAME_MAX];
-    pthread_mutex_lock(&files->lock);
-    const size_t used = strlen(files->shortage);
+    char name[NAME_MAX], reason[REASON_BYTES];
     const int known = number == 0 ? EIO : number;
+    snprintf(reason, sizeof reason, ": %s%.60s%s%.60s", machine == NULL ? "" : "rows of machine ",
+             machine == NULL ? "" : machine, machine == NULL ? "" : " are missing: ",
+             number == 0 ? "write failed" : strerror(number));
+    pthread_mutex_lock(&files->lock);
     files->failure = files->failure == 0 ? known : files->failure;
-    snprintf(
-        files->shortage + used, sizeof files->shortage - used, "%s%s: %s%.60s%s%s",
-        used > 0 ? "; " : "", name_of(files, file, name), machine == NULL ? "" : "rows of machine ",
-        machine == NULL ? "" : machine,
-        machine == NULL ? "" : " are missing: ", number == 0 ? "write failed" : strerror(number));
+    add_file(&files->shortage, name_of(files, file, name), reason);
     pthread_mutex_unlock(&files->lock);
     FILE *stream = files->streams[file];
     if (stream == NULL) {
@@ -393,12 +413,12 @@ size_t run_files_add_logged(struct run_files *files, const struct transaction_lo
 void run_files_note_missing(struct run_files *files, uint64_t rows)
 {
     const bool has_failed = files->streams[CSV_TRANSACTIONS] == NULL;
-    pthread_mutex_lock(&files->lock);
-    const size_t used = strlen(files->shortage);
-    snprintf(files->shortage + used, sizeof files->shortage - used, "%s%s: %s %s missing%s",
-             used > 0 ? "; " : "", file_names[CSV_TRANSACTIONS], UNITS_COUNT(rows),
+    char reason[REASON_BYTES];
+    snprintf(reason, sizeof reason, ": %s %s missing%s", UNITS_COUNT(rows),
              units_plural(rows, "row is", "rows are"),
              has_failed ? "" : " (writing was too slow: log a smaller share)");
+    pthread_mutex_lock(&files->lock);
+    add_file(&files->shortage, file_names[CSV_TRANSACTIONS], reason);
     pthread_mutex_unlock(&files->lock);
 }
 
@@ -464,9 +484,7 @@ static void note_removed(struct run_files *files)
     struct stat named, own;
     if (stat(files->path, &named) != 0 || fstat(files->folder, &own) != 0 ||
         named.st_dev != own.st_dev || named.st_ino != own.st_ino) {
-        const size_t used = strlen(files->shortage);
-        snprintf(files->shortage + used, sizeof files->shortage - used,
-                 "%sthe folder was removed or renamed during the run", used > 0 ? "; " : "");
+        add_file(&files->shortage, "the folder was removed or renamed during the run", "");
         return;
     }
     for (int file = 0; file < FILES; file++) {
@@ -597,14 +615,14 @@ bool run_files_write_outcome(struct run_files *files, const struct run_outcome *
     const locale_t before = units_use_point();
     bool is_written = true;
     close_descriptor(&files->reserved);
-    files->outdated[0] = '\0';
+    files->outdated.text[0] = '\0';
     for (int file = FILE_RUN; file <= FILE_METRICS; file++) {
         const int number = files->is_made[file] ? replace(files, file, outcome) : 0;
         is_written = is_written && number == 0;
         if (number != 0 && !is_gone(files)) { /* the shortage already says that it is gone */
-            const size_t used = strlen(files->outdated);
-            snprintf(files->outdated + used, sizeof files->outdated - used, "%s%s: %s",
-                     used > 0 ? "; " : "", file_names[file], strerror(number));
+            char reason[REASON_BYTES];
+            snprintf(reason, sizeof reason, ": %s", strerror(number));
+            add_file(&files->outdated, file_names[file], reason);
         }
     }
     uselocale(before);
@@ -613,9 +631,9 @@ bool run_files_write_outcome(struct run_files *files, const struct run_outcome *
 
 const char *run_files_shortage(struct run_files *files)
 {
-    const bool has_both = files->shortage[0] != '\0' && files->outdated[0] != '\0';
-    snprintf(files->said, sizeof files->said, "%s%s%s", files->shortage, has_both ? "; " : "",
-             files->outdated);
+    const char *outdated = files->outdated.text, *shortage = files->shortage.text;
+    const bool has_both = shortage[0] != '\0' && outdated[0] != '\0';
+    snprintf(files->said, sizeof files->said, "%s%s%s", outdated, has_both ? "; " : "", shortage);
     return files->said;
 }
 

@@ -105,12 +105,12 @@ struct run_outcome {
  * if the run has a script and the script has metrics. For a search: summary.csv and find-max.json.
  * Each file is written aside and then renamed, so the function can be called again when the outcome
  * has changed; after a failed write a file keeps its previous content, and the other files are
- * still written. Returns false if a write failed; run_files_shortage says why. */
+ * still written. Returns false if a write failed; run_files_shortage names the files. */
 bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome);
 
-/* Returns the short or removed files and the reasons, as one line ("intervals.csv: No space left on
- * device"); "" when all files are whole. A file of the outcome that was replaced since is whole.
- * Valid until the next call. */
+/* Returns the short or removed files and the reasons, as one line ("run.json, summary.csv: No space
+ * left on device"), first the files of the outcome; "" when all files are whole. A file of the
+ * outcome that was replaced since is whole. Valid until the next call. */
 const char *run_files_shortage(struct run_files *files);
 
 /* Closes the files and frees `files`, which may be NULL. `is_failed`: the run never began. The

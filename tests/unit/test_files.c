@@ -149,6 +149,23 @@ static struct run_files *create(void)
     return files;
 }
 
+/* Loads a script from its source. The caller destroys the script. */
+static struct script *load(const char *source, const char *const *sets, size_t set_count)
+{
+    char path[sizeof base + 16];
+    struct error error = {0};
+    snprintf(path, sizeof path, "%s/x.lua", base);
+    FILE *stream = fopen(path, "w");
+    assert_non_null(stream);
+    fputs(source, stream);
+    assert_int_equal(fclose(stream), 0);
+    struct script *script = script_load(path, sets, set_count, &error);
+    if (script == NULL) {
+        fail_msg("%s", error.text);
+    }
+    return script;
+}
+
 /* Replaces an open file by a device that is always full. */
 static void fill(const char *name)
 {
@@ -271,20 +288,10 @@ TEST_BETWEEN(test_script, set_up, tear_down)
         "local a, b = statement('x', 'SELECT 1'), statement('append', 'DELETE FROM t')\n"
         "local n = param('n', 5)\n"
         "transaction('move', function() a:run(); b:run() end)\n";
-    char path[sizeof base + 16];
-    snprintf(path, sizeof path, "%s/x.lua", base);
-    FILE *stream = fopen(path, "w");
-    assert_non_null(stream);
-    fputs(source, stream);
-    assert_int_equal(fclose(stream), 0);
     const char *const sets[] = {"n=7"};
-    struct error error = {0};
     struct verification verification = {
         .state = VERIFICATION_DONE, .rows_before = 3, .added = 2, .rows_after = 4, .lost = 1};
-    plan.script = script_load(path, sets, 1, &error);
-    if (plan.script == NULL) {
-        fail_msg("%s", error.text);
-    }
+    plan.script = load(source, sets, 1);
     result.dataset_count = 1;
     result.datasets = &verification;
     struct run_files *files = create();
@@ -395,13 +402,39 @@ TEST_BETWEEN(test_disk_full_later, set_up, tear_down)
     limit_file_size(100);
     write_outcome(files);
     limit_file_size(RLIM_INFINITY);
-    assert_string_equal(run_files_shortage(files), "intervals.csv: No space left on device; "
-                                                   "append.hgrm: No space left on device; "
-                                                   "run.json: File too large; "
-                                                   "summary.csv: File too large");
+    assert_string_equal(run_files_shortage(files),
+                        "run.json, summary.csv: File too large; "
+                        "intervals.csv, append.hgrm: No space left on device");
     run_files_destroy(files, false);
     assert_int_equal(count_lines("samples.csv"), 2);
     assert_non_null(strstr(content_of("read.hgrm"), "SubBuckets"));
+}
+
+/* The list of incomplete files has every name, also when no file of a large script fits. */
+TEST_BETWEEN(test_names_of_all_files, set_up, tear_down)
+{
+    plan.script = load("dataset('t', 3, {{'i', 'int32', row(), key = true}})\n"
+                       "local all = {}\n"
+                       "for i = 1, 39 do\n"
+                       "    all[i] = statement('a_name_that_is_rather_long_' .. i, 'SELECT 1')\n"
+                       "end\n"
+                       "transaction('move', function() all[1]:run() end)\n",
+                       NULL, 0);
+    struct run_files *files = create();
+    limit_file_size(10);
+    run_files_finish(files, &result);
+    write_outcome(files);
+    limit_file_size(RLIM_INFINITY);
+    const char *shortage = run_files_shortage(files);
+    assert_memory_equal(shortage, "run.json, summary.csv, operations.csv: File too large; ", 55);
+    assert_non_null(strstr(shortage, "sessions.csv, "));
+    for (int i = 1; i <= 39; i++) {
+        char name[80];
+        snprintf(name, sizeof name, ", statement.a_name_that_is_rather_long_%d.hgrm", i);
+        assert_non_null(strstr(shortage, name));
+    }
+    run_files_destroy(files, false);
+    script_destroy(plan.script);
 }
 
 /* The reserved space is enough for the last files of a run with many sessions and wide histograms.
@@ -466,10 +499,15 @@ TEST_BETWEEN(test_another_outcome, set_up, tear_down)
     limit_file_size(100);
     assert_false(write_outcome(files));
     limit_file_size(RLIM_INFINITY);
-    assert_string_equal(run_files_shortage(files), "run.json: File too large; "
-                                                   "summary.csv: File too large");
+    assert_string_equal(run_files_shortage(files), "run.json, summary.csv: File too large");
     assert_null(strstr(content_of("run.json"), "no more room"));
     assert_null(strstr(content_of("summary.csv"), "no more room"));
+    limit_file_size(strlen(content_of("summary.csv")) + 100); /* run.json is longer */
+    assert_false(write_outcome(files));
+    limit_file_size(RLIM_INFINITY);
+    assert_string_equal(run_files_shortage(files), "run.json: File too large");
+    assert_null(strstr(content_of("run.json"), "no more room"));
+    assert_non_null(strstr(content_of("summary.csv"), "no more room"));
     assert_true(write_outcome(files));
     assert_string_equal(run_files_shortage(files), "");
     run_files_destroy(files, false);
@@ -537,7 +575,8 @@ TEST_BETWEEN(test_join_on_a_full_disk, set_up, tear_down)
     limit_file_size(10);
     join(files);
     limit_file_size(RLIM_INFINITY);
-    assert_non_null(strstr(run_files_shortage(files), "intervals.csv"));
+    assert_string_equal(run_files_shortage(files),
+                        "samples.csv, intervals.csv, ranks.csv, ranks_samples.csv: File too large");
     assert_int_equal(count_lines("intervals.csv"), 2);
     assert_int_equal(count_lines("samples.csv"), 2);
     run_files_destroy(files, false);
