@@ -410,7 +410,7 @@ TEST_BETWEEN(test_disk_full_later, set_up, tear_down)
     assert_non_null(strstr(content_of("read.hgrm"), "SubBuckets"));
 }
 
-/* The list of incomplete files has every name, also when no file of a large script fits. */
+/* The list of incomplete files has every name, even when no file of a large script fits. */
 TEST_BETWEEN(test_names_of_all_files, set_up, tear_down)
 {
     plan.script = load("dataset('t', 3, {{'i', 'int32', row(), key = true}})\n"
