@@ -53,8 +53,9 @@ struct run_files {
     struct operation_list operations;
     enum io_trace io_trace;
     int folder;   /* descriptor of the folder, which stays valid when the folder is renamed */
-    int reserved; /* descriptor of a file without a name that holds disk space; -1: released */
-    off_t outcome_bytes; /* the part of that space which is kept for the files of the outcome */
+    int reserved; /* descriptor of a file without a name that holds disk space; -1: no file */
+    off_t reserved_bytes; /* size of that file */
+    off_t outcome_bytes;  /* space for the files of the outcome */
     char path[PLAN_PATH_BYTES];
     bool is_own;          /* the folder was made here and may be removed */
     FILE *streams[FILES]; /* streams of the files; NULL if the file was not made, is incomplete, or
@@ -211,18 +212,30 @@ unsigned run_files_count_open(const struct plan *plan)
     return count + (plan->ycsb != NULL ? 1 : 0);
 }
 
-/* Returns the space for the last files of a run: for the files of the outcome, and for the files
- * that run_files_finish writes before them. */
+/* Returns the space for the files of the outcome, as an upper estimate. */
 static off_t outcome_room(const struct plan *plan)
 {
     enum {
-        LEAST_BYTES = 1 << 20,
+        BASE_BYTES = 512 << 10,
         /* a histogram in run.json: 1,000 buckets with a value, each with up to 64 bytes */
         HISTOGRAM_BYTES = 64000,
+        ENTRY_BYTES = 4 << 10 /* a rank, host, stage or metric in run.json */
     };
-    return LEAST_BYTES + (off_t)plan_operations(plan).count * HISTOGRAM_BYTES;
+    const struct operation_list operations = plan_operations(plan);
+    const size_t ranks = plan->is_follower ? 0 : plan->facts->ranks;
+    const size_t metrics = plan->script == NULL ? 0 : plan->script->metric_count;
+    const size_t entries = ranks + plan->host_count + plan_stages(plan)->count + metrics;
+    off_t bytes = BASE_BYTES + (off_t)entries * ENTRY_BYTES;
+    for (size_t i = 0; i < operations.count; i++) {
+        bytes += operation_is_used(&operations, i) ? HISTOGRAM_BYTES : 0;
+    }
+    for (int file = FILE_IO_HGRM; file < FILES; file++) {
+        bytes += is_wanted(plan, &operations, file) ? HISTOGRAM_BYTES : 0;
+    }
+    return bytes;
 }
 
+/* Returns the space for the files that run_files_finish writes. */
 static off_t finish_room(const struct plan *plan)
 {
     enum {
@@ -230,16 +243,20 @@ static off_t finish_room(const struct plan *plan)
         HISTOGRAM_BYTES = 8 << 10 /* a .hgrm file: its 100 rows, in blocks of the file system */
     };
     const struct operation_list operations = plan_operations(plan);
-    off_t bytes = (off_t)plan_sessions_all(plan) * SESSION_BYTES;
+    const struct plan_share share = plan_share(plan);
+    const size_t sessions =
+        plan->is_follower ? (size_t)share.count + share.idle : plan_sessions_all(plan);
+    off_t bytes = plan->is_search ? 0 : (off_t)sessions * SESSION_BYTES;
     for (int file = FILE_HGRM; file < FILES; file++) {
         bytes += is_wanted(plan, &operations, file) ? HISTOGRAM_BYTES : 0;
     }
     return bytes;
 }
 
+/* The outcome counts twice: a file that is replaced needs space beside its previous content. */
 size_t run_files_room(const struct plan *plan)
 {
-    return (size_t)(outcome_room(plan) + finish_room(plan));
+    return (size_t)(finish_room(plan) + 2 * outcome_room(plan));
 }
 
 /* Creates the files of the plan. Returns 0 or errno. */
@@ -353,7 +370,6 @@ void run_files_join(struct run_files *files, const struct merge *merge, const st
  * its free space for a mere reservation. Returns 0 or errno. */
 static int reserve_room(struct run_files *files, const struct plan *plan)
 {
-    const size_t room = run_files_room(plan);
     static const char block[4096] = {'r', 'o', 'o', 'm'};
     static const char name[] = ".room";
     const int fd = openat(files->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -361,13 +377,14 @@ static int reserve_room(struct run_files *files, const struct plan *plan)
         return errno;
     }
     files->reserved = fd;
+    files->reserved_bytes = (off_t)run_files_room(plan);
     files->outcome_bytes = outcome_room(plan);
     unlinkat(files->folder, name, 0);
     int number = 0;
-    for (size_t done = 0; done < room && number == 0;) {
+    for (off_t done = 0; done < files->reserved_bytes && number == 0;) {
         const ssize_t written = write(fd, block, sizeof block);
         if (written > 0) {
-            done += (size_t)written;
+            done += written;
         } else if (written == 0 || errno != EINTR) {
             number = written == 0 ? EIO : errno;
         }
@@ -384,6 +401,18 @@ static void close_descriptor(int *fd)
         close(*fd);
     }
     *fd = -1;
+}
+
+/* Gives the reserved space back to the disk, except `kept` bytes. */
+static void give_back(struct run_files *files, off_t kept)
+{
+    if (kept >= files->reserved_bytes) {
+        return;
+    }
+    files->reserved_bytes = kept;
+    if (ftruncate(files->reserved, kept) != 0) {
+        close_descriptor(&files->reserved);
+    }
 }
 
 void run_files_add(struct run_files *files, enum csv_file file, const void *record)
@@ -510,9 +539,7 @@ void run_files_finish(struct run_files *files, const struct result *result)
 {
     const locale_t before = units_use_point();
     const struct report_source source = {.result = result};
-    if (files->reserved >= 0 && ftruncate(files->reserved, files->outcome_bytes) != 0) {
-        close_descriptor(&files->reserved);
-    }
+    give_back(files, 2 * files->outcome_bytes);
     for (int file = 0; file < CSV_FILES; file++) {
         if (files->streams[file] != NULL && csv_tables[file]->record != NULL) {
             csv_write_table(files->streams[file], csv_tables[file], &files->operations, &source);
@@ -614,7 +641,8 @@ bool run_files_write_outcome(struct run_files *files, const struct run_outcome *
 {
     const locale_t before = units_use_point();
     bool is_written = true;
-    close_descriptor(&files->reserved);
+    /* the second half is for the next call: the page and other files must not take it */
+    give_back(files, files->reserved_bytes > files->outcome_bytes ? files->outcome_bytes : 0);
     files->outdated.text[0] = '\0';
     for (int file = FILE_RUN; file <= FILE_METRICS; file++) {
         const int number = files->is_made[file] ? replace(files, file, outcome) : 0;

@@ -49,7 +49,8 @@ unsigned run_files_count_open(const struct plan *plan);
 
 /* Returns how much disk space a run or search with this plan reserves until its end, so that it can
  * still write its last files when the disk fills up. A run is refused when the disk has less free
- * space. */
+ * space. The space for the files of the outcome is given back in two halves, before the outcome is
+ * written and before it is written again; the other space, when the run ends. */
 size_t run_files_room(const struct plan *plan);
 
 /* Makes the folder plan->out_folder, its parents and its files. Returns EXIT_CODE_USAGE if the

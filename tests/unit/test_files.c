@@ -26,6 +26,13 @@ enum {
 static const struct adapter adapter = {.name = "null"};
 static const struct interval interval = {.end_ns = 1000000000, .sessions_alive = 3};
 static const struct sample sample = {.end_ns = 3000000000, .sessions_alive = 3};
+static const char many_operations[] =
+    "dataset('t', 3, {{'i', 'int32', row(), key = true}})\n"
+    "local all = {}\n"
+    "for i = 1, 39 do\n"
+    "    all[i] = statement('a_name_that_is_rather_long_' .. i, 'SELECT 1')\n"
+    "end\n"
+    "transaction('move', function() all[1]:run() end)\n";
 static struct result result; /* too large for the stack */
 static struct table table;
 static struct facts facts;
@@ -164,6 +171,23 @@ static struct script *load(const char *source, const char *const *sets, size_t s
         fail_msg("%s", error.text);
     }
     return script;
+}
+
+/* Returns the size of the file without a name that reserves disk space. */
+static size_t reserved_bytes(void)
+{
+    for (int fd = 3; fd < 256; fd++) {
+        char link[64], path[PLAN_PATH_BYTES + 64];
+        struct stat about;
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        const ssize_t length = readlink(link, path, sizeof path - 1);
+        path[length < 0 ? 0 : length] = '\0';
+        if (strstr(path, "/.room") != NULL && fstat(fd, &about) == 0) {
+            return (size_t)about.st_size;
+        }
+    }
+    fail_msg("no space is reserved");
+    return 0;
 }
 
 /* Replaces an open file by a device that is always full. */
@@ -413,13 +437,7 @@ TEST_BETWEEN(test_disk_full_later, set_up, tear_down)
 /* The list of incomplete files has every name, even when no file of a large script fits. */
 TEST_BETWEEN(test_names_of_all_files, set_up, tear_down)
 {
-    plan.script = load("dataset('t', 3, {{'i', 'int32', row(), key = true}})\n"
-                       "local all = {}\n"
-                       "for i = 1, 39 do\n"
-                       "    all[i] = statement('a_name_that_is_rather_long_' .. i, 'SELECT 1')\n"
-                       "end\n"
-                       "transaction('move', function() all[1]:run() end)\n",
-                       NULL, 0);
+    plan.script = load(many_operations, NULL, 0);
     struct run_files *files = create();
     limit_file_size(10);
     run_files_finish(files, &result);
@@ -437,14 +455,56 @@ TEST_BETWEEN(test_names_of_all_files, set_up, tear_down)
     script_destroy(plan.script);
 }
 
-/* The reserved space is enough for the last files of a run with many sessions and wide histograms.
- */
+/* The other files and the page of the report cannot use the space of the outcome, which can be
+ * written twice. */
+TEST_BETWEEN(test_reserved_space_of_the_outcome, set_up, tear_down)
+{
+    plan.sessions = 14000;
+    struct run_files *files = create();
+    const size_t room = reserved_bytes();
+    assert_in_range(room, run_files_room(&plan), run_files_room(&plan) + 4095);
+    run_files_finish(files, &result);
+    const size_t kept = reserved_bytes();
+    assert_in_range(kept, 1 << 20, room - (size_t)14000 * 256);
+    write_outcome(files);
+    assert_int_equal(reserved_bytes(), kept / 2);
+    write_outcome(files);
+    assert_int_equal(reserved_bytes(), 0);
+    run_files_destroy(files, false);
+}
+
+/* When mpirun ends the run, the outcome is written before the other files, and again after them. */
+TEST_BETWEEN(test_reserved_space_of_an_early_outcome, set_up, tear_down)
+{
+    struct run_files *files = create();
+    write_outcome(files);
+    const size_t kept = reserved_bytes();
+    assert_in_range(kept, 1 << 19, run_files_room(&plan) / 2);
+    run_files_finish(files, &result);
+    assert_int_equal(reserved_bytes(), kept);
+    run_files_destroy(files, false);
+}
+
+/* Rank 0 has the sessions of all ranks in its files, another rank only its own sessions. */
+TEST_BETWEEN(test_reserved_space_of_ranks, set_up, tear_down)
+{
+    plan.sessions = 1000000;
+    facts.ranks = 1000;
+    facts.share = (struct plan_share){.first = 1000, .count = 1000};
+    assert_true(run_files_room(&plan) > (size_t)256 * 1000000 + (size_t)8192 * 1000);
+    plan.is_follower = true;
+    assert_true(run_files_room(&plan) < 2 << 20);
+}
+
+/* The reserved space is enough for the last files of a run with many sessions and operations and
+ * wide histograms. The outcome can then still be written again. */
 TEST_BETWEEN(test_reserved_space, set_up, tear_down)
 {
     enum {
         SESSIONS = 14000,
         BUCKETS = 1000,
     };
+    plan.script = load(many_operations, NULL, 0);
     plan.sessions = SESSIONS;
     result.session_list = calloc(SESSIONS, sizeof *result.session_list);
     assert_non_null(result.session_list);
@@ -477,10 +537,12 @@ TEST_BETWEEN(test_reserved_space, set_up, tear_down)
     assert_int_equal(count_lines("sessions.csv"), SESSIONS + 1);
     const size_t added = 512 * (blocks_of_folder(plan.out_folder) - blocks_before);
     assert_true(added > 1 << 20);
-    assert_true(added <= run_files_room(&plan));
+    assert_true(added + reserved_bytes() <= run_files_room(&plan));
+    assert_true(strlen(content_of("run.json")) < reserved_bytes());
     run_files_destroy(files, false);
     recorder_snapshot_fini(&result.totals);
     free(result.session_list);
+    script_destroy(plan.script);
 }
 
 /* A file of the outcome that cannot be rewritten keeps its previous content. */
