@@ -375,7 +375,7 @@ static const struct csv_table *table_of(const struct report_run *run, const stru
     return (kind->flags & OF_SAMPLES) != 0 ? &run->run.samples : &run->run.intervals;
 }
 
-/* Returns the number of rows that the file has for an interval: of hosts or of operations. */
+/* Returns how many rows the file has for each interval: one for each host or operation. */
 static size_t count_each(const struct csv_table *table)
 {
     const size_t start = csv_table_column(table, "start_s");
@@ -617,8 +617,8 @@ static size_t place_latency(const char *name, const char **shown)
 }
 
 /* Adds a line for each latency, except the latencies of --io-trace and latencies whose line would
- * equal a line that is already drawn: without retries, the line of the tries equals the line of all
- * transactions; the line of a script's only transaction always does. The chart's note names the
+ * equal a line that is already drawn: a script's only transaction, and tries without retries, have
+ * the line of all transactions. The chart's note names the
  * latencies for which the chart has no room. */
 static void add_latencies(struct chart *chart, const struct report_run *run)
 {

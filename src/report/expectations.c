@@ -113,8 +113,8 @@ static bool has_figure(const struct report_row *row, const char *key)
     return cell != NULL && cell->unit == FIGURE_UNIT_VALUE && cell->place == IN_CSV_AND_JSON;
 }
 
-/* Completes an expectation on a figure of a metric: "lock_wait.p95"; the name of a count or of a
- * gauge alone stands for its sum or for its latest value. */
+/* Completes an expectation on a figure of a metric: "lock_wait.p95"; the name alone stands for the
+ * sum of a count, or for the latest value of a gauge. */
 static enum status find_in_metric(const struct script_metric *metric, struct expectation *new,
                                   const struct operation_list *operations, struct error *error)
 {
@@ -160,7 +160,7 @@ static bool needs_script(const char *column)
 }
 
 /* Takes "stage2." off the name of a bound, unless the script has an operation of that name. Returns
- * the number of the stage; 0 if the name has none. */
+ * the number of the stage; 0 if the name does not begin with a stage. */
 static unsigned take_stage(struct bound *bound, const struct operation_list *operations)
 {
     static const char prefix[] = "stage";

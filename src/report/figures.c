@@ -188,7 +188,7 @@ void figures_of_trace(struct figure_set *set, const struct trace_sum *trace)
 }
 
 /* Returns whether a lost rank may have done more than the ledgers say. With planned rows, the rows
- * that the rank did not report are in doubt; without, nothing shows how many there were. */
+ * that the rank did not report are in doubt; without planned rows, their number is unknown. */
 static bool has_unreported(const struct plan *plan, const struct result *result)
 {
     bool is_lost = false;

@@ -323,7 +323,7 @@ static void end_joining(struct run_files *files, enum csv_file file, struct join
     if (joining->stream != NULL && number != 0) {
         mark_short(files, (int)file, number);
     } else if (joining->stream != NULL) {
-        fclose(joining->stream); /* the file that was replaced, which has no more rows to get */
+        fclose(joining->stream); /* the replaced file, which gets no more rows */
         files->streams[file] = NULL;
     }
     buffer_fini(&joining->content);

@@ -40,7 +40,7 @@ enum run_file {
 
 /* Makes an output folder and its parents. Returns EXIT_CODE_USAGE if the folder exists or cannot be
  * made, and EXIT_CODE_CLIENT_LIMIT if the disk is full. `choice`: the end of the message about a
- * folder that exists, ", or resume …"; "" if there is nothing else to do than to name another. */
+ * folder that exists, ", or resume …"; "" if the user can only name another folder. */
 enum exit_code report_make_folder(const char *path, const char *choice, struct error *error);
 
 /* Returns how many files a run or search with this plan keeps open for its output: the folder, the

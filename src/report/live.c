@@ -120,7 +120,7 @@ struct live {
 /* The state of a run as run.json and summary.csv. */
 
 /* Fills the ledgers from the counters, as far as they are known during a run. After a change by
- * hand the number of batches that were due is known only at the end: their ledger stays empty. */
+ * hand the number of due batches is known only at the end: the batch ledger stays empty. */
 static void fill_ledgers(struct result *result, const struct plan *plan, bool is_steered)
 {
     const uint64_t *counters = result->totals.counters;
@@ -420,7 +420,7 @@ static void set_json(struct live *live, enum live_answer answer, json_t *json)
     json_decref(json);
 }
 
-/* Makes the answers with the new body. `before` is the body that it replaces. */
+/* Makes the answers with the new body. `before` is the rendition that live->now has replaced. */
 static void make_answers(struct live *live, const struct rendition *before)
 {
     const struct rendition *now = &live->now;
@@ -484,7 +484,7 @@ static void render(struct live *live)
     struct error error = {.kind = ERROR_NONE};
     struct buffer body = {0}, title = {0};
     char text[REPORT_ESCAPED_BYTES];
-    /* a page that showed an earlier run at this port has other numbers */
+    /* differs from the numbers of an earlier run at this port, which a page may still show */
     const uint64_t first = (uint64_t)(mono_wall_ns() / MONO_NS_PER_MS);
     struct rendition next = {.seq = live->now.seq == 0 ? first : live->now.seq + 1};
     pthread_mutex_lock(&live->lock);
@@ -590,9 +590,8 @@ static bool is_place(const struct live *live, const char *place, const char *hos
     return strcasecmp(place, own) == 0;
 }
 
-/* Returns whether the Host header names this machine: by a loopback name, by the name that --live
- * was given, or by the address at which the request arrived, which no other site can have as its
- * name. */
+/* Returns whether the Host header names this machine: by a loopback name, by live->name, or by the
+ * address at which the request arrived, which no other site can have as its name. */
 static bool has_own_host(const struct live *live, const struct web_request *request)
 {
     const char *given = web_header(request, "Host");
@@ -640,7 +639,8 @@ static enum live_answer choose_state(struct live *live, const struct web_request
     return ANSWER_LATER;
 }
 
-/* Chooses the answer to a change. The Unix socket is only the user's; the page needs the token. */
+/* Chooses the answer to a change. Only the user can connect to the Unix socket; the page needs the
+ * token. */
 static enum live_answer choose_change(const struct live *live, const struct web_request *request)
 {
     const char *type = web_header(request, "Content-Type");
@@ -747,7 +747,7 @@ static bool answer(void *context, const struct web_request *request)
         answer_change(live, request);
         return true;
     }
-    /* the body is missing when append was out of memory */
+    /* the response is missing when append was out of memory */
     const bool is_missing = live->responses[chosen] == NULL;
     const enum live_answer given = is_missing ? ANSWER_NOT_FOUND : chosen;
     web_reply(request, answers[given].code, live->responses[given]);

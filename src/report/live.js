@@ -3,7 +3,7 @@
 (() => {
   const INNER = "section, details, .charts, .cards, .tables"; // only their changed parts are replaced
   const AGAIN_MS = 1000; // after a failed request
-  const SAVED_MS = 60000; // then the browser has written a file
+  const SAVED_MS = 60000; // after this time the browser has written the file
   const main = document.querySelector("main"), token = location.hash.slice(1);
   const lost = Object.assign(document.createElement("p"), {className: "verdict invalid", hidden: true});
   const saver = document.querySelector("button[name=save]");

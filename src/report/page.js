@@ -94,7 +94,8 @@
       return this.view[0] + Math.min(1, Math.max(0, share)) * (this.view[1] - this.view[0]);
     }
 
-    /* Formats seconds as on the axis: 12.5, from five minutes 7:30, from an hour 1:05:00. */
+    /* Formats seconds as on the axis: 12.5; 7:30 if the axis has five minutes or more; 1:05:00 if it
+       has an hour or more. */
     clock(seconds, decimals) {
       const minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60);
       const two = (value, wide = 2) => value.padStart(wide, "0");
@@ -188,7 +189,7 @@
       });
     }
 
-    /* Takes over what the reader has chosen in the chart that this one replaces. */
+    /* Takes over the choices that the reader made in the chart `old`, which this chart replaces. */
     follow(old, hasFocus) {
       const hidden = old.lines.filter((line) => line.isHidden).map((line) => line.name);
       this.lines.filter((line) => hidden.includes(line.name)).forEach((line) => line.button.click());
@@ -251,7 +252,7 @@
     }
   }
 
-  const charts = new WeakMap(); // of the figures
+  const charts = new WeakMap(); // the Chart of each figure
 
   function showAll(group, view) {
     const timed = [...group.querySelectorAll("figure")].map((one) => charts.get(one))
@@ -261,7 +262,7 @@
       timed.every((chart) => chart.view.join() === chart.whole.join());
   }
 
-  /* Makes the charts of the figures that have none. */
+  /* Makes a Chart for each figure that has no Chart yet. */
   function start() {
     document.querySelectorAll(".charts").forEach((group) => {
       const hint = group.previousElementSibling;

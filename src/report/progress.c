@@ -16,7 +16,7 @@ enum {
     LINE_BYTES = 1024,
     POINTS_OF_TREND = 3,   /* fewest points that show a trend */
     LONG_S = 60,           /* a run that takes longer gets a hint about the cost of its reads */
-    ROWS_TO_TIME = 100000, /* fewest rows from whose count the time per row is estimated */
+    ROWS_TO_TIME = 100000, /* fewest rows whose count is long enough to estimate the time per row */
 };
 
 /* Rows that one CPU counts in about a minute. */
@@ -78,8 +78,8 @@ static double seconds_worked(const struct progress_state *now)
  * Estimates the seconds until all rows are acknowledged or --duration is over. With a count(*)
  * after every batch the cost of a row grows with the table, so the time of n rows is taken as c0 n
  * + c1 n²; the curve goes through the present moment and through the moment at which the run had
- * half of these rows. When rows became cheaper (caches, sessions that started late), the cost of
- * the second half is taken as constant. Negative: unknown.
+ * half of its present rows. When rows became cheaper (caches, sessions that started late), the cost
+ * of the second half is taken as constant. Returns a negative number if the time is unknown.
  */
 static double seconds_left(const struct progress *progress, const struct progress_state *now)
 {

@@ -37,7 +37,7 @@ static void add_stages(struct report_run *run)
     }
 }
 
-/* Reads the events of a run whose other files were read into the next place of the report. */
+/* Reads the events of a run whose other files were already read. */
 static void take_run(struct report_run *run)
 {
     struct error events_error = {0};

@@ -40,7 +40,7 @@ enum {
     CHART_NOTE_BYTES = 240,
     CHART_SERIES_MAX = 8,
     CHART_LEVELS_MAX = 600, /* levels of a line over time or rows; if a run has more intervals, each
-                               level is for several */
+                               level stands for several intervals */
     CHART_BARS_MAX = 48,
     CHART_MARKS_MAX = 40,
 };
@@ -49,7 +49,7 @@ enum {
  * levels (horizontal steps) for all others. */
 enum chart_across {
     CHART_OVER_TIME,       /* the x axis has the seconds since the start */
-    CHART_OVER_PERCENTILE, /* the x axis has 1 / (1 - share); its ticks show the share */
+    CHART_OVER_PERCENTILE, /* the x axis has 1 / (1 - share of calls); its ticks show the share */
     CHART_OVER_SHARE,      /* the x axis has the percentage of the sessions */
     CHART_OVER_SESSIONS,
     CHART_OVER_RUNS, /* the x axis has the index in `runs` */
@@ -197,8 +197,8 @@ enum status report_write_whole(const char *path, const char *begin, const char *
 enum status report_write_page(const struct report *report, const char *path, size_t *bytes,
                               struct error *error);
 
-/* Writes PREFIX-CHART.png, or PREFIX-runN-CHART.png with several runs, for each chart. *count is
- * the number of files written. */
+/* Writes PREFIX-CHART.png for each chart; with several runs, PREFIX-runN-CHART.png for each chart
+ * of run N. *count is the number of files written. */
 enum status report_write_pictures(const struct report *report, const char *prefix, size_t *count,
                                   struct error *error);
 
@@ -227,8 +227,8 @@ void page_add_head(struct buffer *html, const char *policy, const char *title);
 void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number);
 
 /* Adds a chart drawn by gnuplot: a text of `columns` columns, or a PNG if `columns` is 0. Does
- * nothing when *error is set. *error names the package of a missing gnuplot, or has gnuplot's
- * message. */
+ * nothing when *error is set. If gnuplot is missing, *error names its package; if gnuplot fails,
+ * *error has gnuplot's message. */
 void plot_add(struct buffer *drawing, const struct chart *chart, unsigned columns,
               struct error *error);
 

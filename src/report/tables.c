@@ -693,7 +693,7 @@ static const char *first_error_of(const struct causes *causes, const struct oper
 static void fill_operation(struct report_row *row, const void *record)
 {
     const struct operation_row *of = record;
-    if (of->set == NULL) { /* the names of the cells alone */
+    if (of->set == NULL) { /* the caller needs only the names of the cells */
         const struct figure_set none = {.operations = *row->operations};
         fill_operation(row, &(struct operation_row){.set = &none});
         return;
@@ -761,7 +761,7 @@ const struct report_table report_statements = {
 
 /* What the calls waited for at the server. */
 
-/* Adds the operation's own name; "append", "statement.insert". */
+/* Adds the key of an operation: "append", "statement.insert". */
 static void add_kind(struct report_row *row, size_t operation)
 {
     operation_key(&row->operations->entries[operation], row->text);
@@ -984,7 +984,7 @@ const struct report_table report_operations_intervals = {.fill = fill_operation_
 
 /* Metrics of the script. */
 
-/* Adds a value of a metric. JSON leaves it out where the kind of the metric does not have it. */
+/* Adds a value of a metric. JSON leaves out the values that a metric of this kind does not have. */
 static void add_value(struct report_row *row, const char *key, bool is_of_kind, bool is_known,
                       double value)
 {

@@ -702,8 +702,8 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     put_line(out);
     for (size_t i = 0; i < operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
-        /* the line of all transactions has the same values: a script's only transaction, or tries
-         * without retries */
+        /* a script's only transaction, and tries without retries, have the same values as all
+         * transactions */
         const bool is_copy =
             (is_transaction(&operations.entries[i]) && transactions == 1) ||
             (i == OPERATION_TRY && transactions_retries(result->totals.counters) == 0);

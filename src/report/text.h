@@ -79,8 +79,8 @@ struct progress {
 
 void progress_init(struct progress *progress, int fd, const struct plan *plan);
 
-/* Warns, before the first batch, when the count(*) of the run will read very many rows in all.
- * `count_ns` is the time of a count of `rows_before` rows on this machine, or 0 if unknown. */
+/* Warns, before the first batch, when the count(*) queries of the run will read very many rows in
+ * all. `count_ns` is the time of a count of `rows_before` rows on this machine, or 0 if unknown. */
 void progress_announce(struct progress *progress, uint64_t rows_before, int64_t count_ns);
 
 /* Writes the line for a state, at most `columns` wide (0: no limit). The least important parts are
@@ -111,7 +111,7 @@ void load_progress_end(struct load_progress *progress);
 /*
  * Metrics of a run for monitors: a file for node_exporter's textfile collector, and a page that
  * Prometheus reads. Both have the same text, in the exposition format 0.0.4, rewritten every
- * second. Counters are totals since the run's start. Histograms have a bucket for every power of
+ * second. Counters are totals since the run's start. Histograms have two buckets for every power of
  * two of nanoseconds; buckets of struct histogram also end there, so the counts are exact.
  *
  * The measuring thread calls metrics_update until it has ended; the main thread calls the other
@@ -150,8 +150,8 @@ void metrics_update(struct metrics *metrics, const struct progress_state *now);
  * "" when it is. */
 const char *metrics_finish(struct metrics *metrics, const struct recorder_snapshot *total);
 
-/* Stops the HTTP server and frees *metrics. `is_failed`: the run never began, and the file is
- * removed, or has the content again that an earlier run left. */
+/* Stops the HTTP server and frees *metrics. `is_failed`: the run never began; then the file is
+ * removed, or gets back the content that an earlier run left. */
 void metrics_end(struct metrics *metrics, bool is_failed);
 
 /* The server for GET /metrics on a TCP port (report/web.h). Any thread may replace the text at any

@@ -339,7 +339,8 @@ static void send_last(struct web *web)
 }
 
 /* Runs the thread. Accepts connections for the library: the library's own accept loop would spin
- * while there is no free descriptor, and would let a client wait while all places are taken. */
+ * while there is no free descriptor, and would let a client wait while clients_max clients are
+ * connected. */
 static void *serve(void *argument)
 {
     struct web *web = argument;
@@ -413,7 +414,8 @@ static enum status open_listeners(struct web *web, struct error *error)
 }
 
 /* Listens on the Unix socket. The path goes through the folder's descriptor, so the folder's own
- * path may be longer than an address of a socket. The socket is only the user's before it listens.
+ * path may be longer than an address of a socket. Only the user can connect to it: its mode is set
+ * before it listens.
  */
 static enum status open_socket(struct web *web, struct error *error)
 {
