@@ -82,7 +82,7 @@ static const struct use {
         OWN_SERVER, /* the option needs --server */
         USERS_SERVER
     } server;
-    unsigned faults; /* bits 1 << kind: the option needs a fault of one of these kinds; 0: of any */
+    unsigned faults; /* bits 1 << kind: the option needs one of these kinds of fault; 0: any kind */
 } uses[] = {
     {"server-option", OWN_SERVER, 0},
     {"prove", OWN_SERVER, 0},
@@ -183,7 +183,7 @@ static enum exit_code check_options(const struct plan *plan, const struct fault_
                                      "if no one else needs it");
 }
 
-/* Reads --faults, or chooses them. */
+/* Reads --faults, or chooses the faults. */
 static enum exit_code choose_faults(const struct plan *plan, struct fault_counts *faults,
                                     struct error *error)
 {

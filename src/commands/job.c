@@ -146,8 +146,8 @@ static void *measure(void *argument)
     return NULL;
 }
 
-/* Returns the number of rows in all tables before the run. Hosts with equal numbers of rows are
- * taken for one database and counted once. */
+/* Returns the number of rows in all tables before the run. If all known hosts have equal numbers of
+ * rows, they are taken for one database, which is counted once. */
 static uint64_t rows_before(const struct setup *setup)
 {
     uint64_t sum = 0, at_first = 0;
@@ -186,7 +186,7 @@ static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct 
         .recorder = job->recorder,
         .directory = plan->data_directory != NULL ? plan->data_directory : known_directory,
         .is_where_it_works = setup->storage.is_where_it_works,
-        /* the other ranks do not count the rows, so that they are counted once */
+        /* only rank 0 adds these rows, so that the sum of all ranks has them once */
         .rows_before = plan->is_follower ? 0 : rows_before(setup),
         .stages = plan_stages(plan),
         .warm_up_ns = plan->warm_up_ns,
@@ -663,7 +663,7 @@ void job_update_outcome(struct job *job, bool was_interrupted, const char *text)
     const bool was_outdated = job->is_outdated;
     job->is_written = run_files_write_outcome(job->files, &outcome);
     if (job->is_written && was_outdated) {
-        /* what was just written still says that the files are incomplete */
+        /* the outcome just written still says that files are incomplete */
         job_add_file_problems(job);
         result_set_exit(result);
         job->is_written = run_files_write_outcome(job->files, &outcome);

@@ -51,8 +51,8 @@ static enum exit_code judge_limits(const struct plan *plan, const struct limit_l
 }
 
 /* Checks the limits of the server and the database, after the set-up has connected. Checks a full
- * server again for up to 2 s, because sessions of an earlier run may be leaving: the server frees
- * their places only when it notices that they have left. */
+ * server again for 2 s, or longer with --wait, because sessions of an earlier run may be leaving:
+ * the server frees their places only when it notices that they have left. */
 static enum exit_code check_server(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -128,8 +128,8 @@ static void find_servers(struct job *job)
     }
 }
 
-/* Returns whether this rank measures the server's processes. It does if it is the first rank on its
- * machine and the plan allows that the server is on this machine. */
+/* Returns whether this rank measures the server's processes: it is the first rank on its machine
+ * and, by the plan, the server may be on this machine. */
 static bool measures_server(struct job *job)
 {
     const struct plan *plan = job->plan;

@@ -7,8 +7,9 @@
 #include "base/process.h"
 #include "commands/command.h"
 
-/* Opens the standard streams that were closed before the program began, so that no file of a run
- * gets their numbers, and with it their messages. Reading and writing still fail. */
+/* Opens the standard streams that were closed before the program began. Otherwise a file of the run
+ * would get the number of a stream, and the messages for this stream. Reading and writing still
+ * fail. */
 static void keep_stream_numbers(void)
 {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {

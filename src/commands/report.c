@@ -40,8 +40,9 @@ static void add_charts(struct tree tree, const struct report *report, struct cha
     }
 }
 
-/* Prints one JSON object: the files that were written, and the runs that they show. A file that was
- * not asked for has the name "" and 0 bytes. Returns false if memory runs out or a write fails. */
+/* Prints one JSON object: the files that were written, and the runs that they show. The name of a
+ * file that was not asked for is "", which becomes null. Returns false if memory runs out or a
+ * write fails. */
 static bool print_json(const struct report *report, const char *page, size_t page_bytes,
                        const char *png, size_t png_count)
 {

@@ -445,8 +445,7 @@ static int open_log(const struct sweep *sweep, const struct saved_sweep_run *run
     return log;
 }
 
-/* Orders the other ranks, if there are any, to begin the run in its folder too. *in becomes the
- * descriptor that this rank's process reads, or minus the number of an error. */
+/* Orders the other ranks, if there are any, to begin the run also. `in`: see ranks_open_run. */
 static enum exit_code order_ranks(const struct sweep *sweep, const struct saved_sweep_run *run,
                                   int *in, struct error *error)
 {
@@ -606,7 +605,7 @@ static void follow(struct sweep *sweep)
             break;
         }
     }
-    /* remove the sweep's folder if it is empty: it is on a machine other than rank 0's */
+    /* on a machine without rank 0 the sweep's folder may be empty now: remove it then */
     char *slash = strrchr(order.length > 0 ? order.bytes : "", '/');
     if (slash != NULL) {
         *slash = '\0';

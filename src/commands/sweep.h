@@ -53,8 +53,8 @@ struct sweep {
     struct plan given;          /* the options; if the sweep resumes, the options of its start */
     struct plan plan;           /* plan of the first run; owned */
     struct facts facts;         /* facts of `plan` */
-    /* The arguments that the user has to give again to confirm the target ("TARGET again"), if this
-     * call leaves out parts of the target, so that they come from sweep.json; else NULL. */
+    /* If parts of the target come from sweep.json, because this call leaves them out: the arguments
+     * that the user has to give again to confirm the target ("TARGET again"); else NULL. */
     const char *place;
     /* options to save, as "--batch=50", without options of the scope OPTION_OF_CALL; owned */
     json_t *words;
@@ -95,7 +95,7 @@ const char *sweep_variant(const struct saved_sweep *sweep, const struct saved_sw
 enum exit_code sweep_create_files(struct sweep *sweep, struct error *error);
 
 /* Opens and locks the folder. Returns EXIT_CODE_USAGE if another sweep, or a run of another sweep,
- * has locked it; sweep->lock is -1 only if it cannot be opened. */
+ * has locked it; sweep->lock is -1 only if the folder cannot be opened. */
 enum exit_code sweep_lock_folder(struct sweep *sweep, const char *folder, struct error *error);
 
 /* Replaces all files, each in one step, so that readers never see half a file. sweep.json is the
