@@ -71,8 +71,9 @@ size_t run_files_add_logged(struct run_files *files, const struct transaction_lo
 void run_files_note_missing(struct run_files *files, uint64_t rows);
 
 /* Replaces the rows of this rank by the rows of all ranks, in every CSV_JOINED file. Each file is
- * written aside and then renamed: after a failure, or if the program is killed meanwhile, a file
- * still has the rows of this rank. */
+ * written aside and then renamed, so a file that cannot be written keeps the rows of this rank. A
+ * SIGKILL leaves some files with the rows of all ranks and the others with the rows of this rank,
+ * and perhaps an incomplete NAME.PID.part. */
 void run_files_join(struct run_files *files, const struct merge *merge,
                     const struct result *result);
 

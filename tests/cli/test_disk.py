@@ -1,10 +1,12 @@
 """A disk that is full before the run, or fills up during the run."""
 
 import fcntl
+import json
 import os
 import re
 import resource
 import select
+import signal
 import subprocess
 
 import harness
@@ -60,12 +62,30 @@ class Disk(OutcomeCase):
         aside.mkdir()
         self.append("control", out, "stop")
         select.select([process.stdout], [], [], harness.GUARD_S)  # append prints after the first attempt
+        self.assertEqual((out / "run.json").read_text(), "")
+        self.assertNotEqual((out / "summary.csv").read_text(), "", "the next file may fit")
         aside.rmdir()
         ended = self.end(process, 0)
         self.assertIn("files are incomplete: run.json: File exists", ended.out)
         outcome = self.check_run(out, 0).json["outcome"]
         self.assertEqual(outcome["verdict"], "VALID")
         self.assertNotIn("incomplete", outcome["verdict_reason"])
+
+    def test_an_outcome_that_changes_on_a_full_disk(self):
+        """The page of the report or another program takes all free space after run.json was written. A second
+        copy of run.json has space of its own."""
+        place = self.mount("6m")
+        out = place / "run"
+        process = self.start("2", "null:", "--rate", "1000", "--duration", "1h", "--json", "--out", out, "--control")
+        self.wait_for_rows(process, out)
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)  # smaller than the output, so append waits for its reader
+        self.append("control", out, "stop")
+        select.select([process.stdout], [], [], harness.GUARD_S)  # append prints after the first outcome
+        self.fill(place)
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+        outcome = json.loads((out / "run.json").read_text())["outcome"]
+        self.assertEqual((outcome["exit_code"], outcome["exit_reason"]), (130, "interrupted while the report was printed"))
 
     def test_full_during_the_run(self):
         place = self.mount("4m")
