@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import unittest
 
@@ -38,7 +39,12 @@ class Pgbouncer(harness.Postgresql):
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **other)
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
-        harness.wait_until((self.folder / f".s.PGSQL.{self.port}").is_socket, "the pooler")
+        harness.wait_until(self.listens, "the pooler")
+
+    def listens(self):
+        """Returns whether the pooler accepts connections: it makes its socket before it listens."""
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(str(self.folder / f".s.PGSQL.{self.port}")) == 0
 
     def pooled(self, *arguments, **options):
         return self.run_append(*arguments, self.url, "--host", self.folder, **options)
