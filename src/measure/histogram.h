@@ -42,7 +42,8 @@ int64_t histogram_bucket_high_ns(size_t bucket);
 uint64_t histogram_sum_ns(uint64_t a_ns, uint64_t b_ns);
 
 /* Subtracts `earlier`, an older state of the same histogram, from `later`. The maximum of the
- * difference is the high end of its highest bucket, or later's exact maximum if that is lower. */
+ * difference is the high end of its highest bucket, or later's exact maximum if that is lower or
+ * if values were added to `overflow`. */
 void histogram_subtract(const struct histogram *later, const struct histogram *earlier,
                         struct histogram *difference);
 

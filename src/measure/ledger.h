@@ -9,8 +9,8 @@
  *   rows:     planned   = acknowledged + rejected + in_doubt + not_sent
  *
  * A session is `stopped` when it ended early because the run was ended (by a signal, or by
- * --on-drop stop), or when, at the end of the run, it had no answer and was cut, or had no
- * connection and was waiting for its next try. A row is in doubt when the connection died between
+ * --on-drop stop). It is also `stopped` when, at the end of the run, it still waited for an answer
+ * and was cut, or was reconnecting. A row is in doubt when the connection died between
  * sending the row and the answer. Ledgers of several machines are merged by addition.
  */
 #ifndef MEASURE_LEDGER_H
@@ -110,7 +110,7 @@ enum verification_state {
 };
 
 struct verification {
-    /* NONE also means, with a script, that the run was not to change the table */
+    /* with a script, NONE also means that the script does not change the table */
     enum verification_state state;
     uint64_t rows_before;
     uint64_t rows_after;
@@ -123,7 +123,7 @@ struct verification {
     uint64_t surplus;
     char reason[240]; /* reason why the state is VERIFICATION_FAILED */
 
-    /* The members up to is_shrunk are known without a script. */
+    /* The members from here to is_shrunk are known only without a script. */
     uint64_t lost_at_most;     /* rows lost if all rows from before the run still exist */
     uint64_t in_doubt_arrived; /* rows in doubt that are in the table */
     uint64_t rejected_arrived; /* rejected rows that are in the table */
@@ -154,13 +154,13 @@ void verification_evaluate(struct verification *verification, const struct row_l
 void verification_evaluate_table(struct verification *verification);
 
 enum cause_phase {
-    CAUSE_THREAD,  /* the session's thread could not be created (ERROR_LIMIT), or its script's state
-                      (ERROR_MEMORY) */
-    CAUSE_CONNECT, /* the adapter's open, for the first connect */
-    CAUSE_HOST,    /* the adapter's open at one of several hosts, before another host was tried */
-    CAUSE_APPEND,  /* the adapter's append_open, append_rows and append_close */
-    CAUSE_BUSY,    /* an append of which nothing was stored, and which was sent again */
-    CAUSE_READ,    /* count(*) or the query of --read */
+    CAUSE_THREAD,    /* the session's thread (ERROR_LIMIT) or the state of its script (ERROR_MEMORY)
+                        could not be created */
+    CAUSE_CONNECT,   /* the adapter's open, for the first connect */
+    CAUSE_HOST,      /* the adapter's open at one of several hosts, before another host was tried */
+    CAUSE_APPEND,    /* the adapter's append_open, append_rows and append_close */
+    CAUSE_BUSY,      /* an append that stored nothing and was sent again */
+    CAUSE_READ,      /* count(*) or the query of --read */
     CAUSE_RECONNECT, /* the adapter's open, after the connection was lost or closed by --churn */
     CAUSE_IDLE,      /* the check that an idle session is still connected */
     CAUSE_STATEMENT, /* a script's statement, by name, or begin, commit or rollback */
@@ -229,11 +229,11 @@ struct row_exception {
 struct session_summary {
     unsigned index; /* number of the session; column n2 of syslog_table */
     bool is_idle;
-    bool is_of_lost_rank; /* all counts are unknown, except planned rows that are not 0 */
+    bool is_of_lost_rank; /* all counts are unknown, except rows.planned if it is not 0 */
     enum session_outcome outcome;
     struct row_ledger rows;
-    uint64_t begun; /* rows of begun batches; if a lost connection cut a batch, the rows handed to
-                       the adapter */
+    uint64_t begun; /* rows of begun batches; a batch that a lost connection cut counts with the
+                       rows handed to the adapter */
     uint64_t batches;
     uint64_t drops;       /* number of times that the connection was lost */
     uint64_t reconnects;  /* number of times that the session reconnected after a loss */

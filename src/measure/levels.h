@@ -120,7 +120,7 @@ struct search {
     struct level *levels; /* levels in the order in which they were tried; owned */
     unsigned held;        /* sessions of the highest level that held; 0 = no level held */
     unsigned failed;      /* sessions of the lowest failed level above `held`; 0 = no such level */
-    size_t failure;       /* index of this level in `levels` */
+    size_t failure;       /* index in `levels` of the level with `failed` sessions */
     enum search_end end;
     char end_note[200];     /* figures of the bound that ended the search; may be empty */
     char figures_note[240]; /* reason why rows/s and latencies may not describe the server; may be
@@ -158,8 +158,8 @@ void level_fini(struct level *level);
 const struct cause *level_main_cause(const struct level *level);
 
 /* search_best returns the level with the most rows/s among the levels that held. search_knee
- * returns the level with the fewest sessions whose rows/s are at most SEARCH_KNEE_SHARE lower. Both
- * return NULL when no level held. */
+ * returns, among the levels that held, the level with the fewest sessions whose rows/s are at most
+ * SEARCH_KNEE_SHARE below those of the best level. Both return NULL when no level held. */
 const struct level *search_best(const struct search *search);
 const struct level *search_knee(const struct search *search);
 

@@ -33,8 +33,8 @@ static double double_of(uint64_t bits)
 }
 
 /* The bits of positive doubles are in the order of their values. So the upper bits number the
- * buckets. A positive bucket has its highest number, but not its lowest; a negative bucket also has
- * its highest number, which is the bound nearest to 0. */
+ * buckets. A bucket includes its upper bound but not its lower bound; of a negative bucket the
+ * upper bound is the bound nearest to 0. */
 size_t metric_bucket(double value)
 {
     const uint64_t least = bits_of(METRIC_LEAST) >> DROPPED_BITS;

@@ -8,7 +8,7 @@
 #include "base/mono.h"
 
 enum {
-    MISSING_MAX = 2 /* number of walks after which a parent will no longer reap a child */
+    MISSING_MAX = 2 /* number of walks after which an ended process is taken as never reaped */
 };
 
 void process_table_init(struct process_table *table)

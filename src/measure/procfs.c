@@ -98,7 +98,7 @@ static bool to_number(struct text word, unsigned base, uint64_t *value)
  *   .  any word               d  a decimal number         x  a hexadecimal number
  *   t  a decimal number; a negative number is 0           k  "N kB", in bytes
  *   l  a decimal number, or a word for no limit = UINT64_MAX
- *   :  two hexadecimal numbers "A:B", of A the last 8 digits */
+ *   :  two hexadecimal numbers "A:B"; only the last 8 digits of A are used */
 static bool take(struct text *line, const char *form, uint64_t *values)
 {
     for (; *form != '\0'; form++) {
@@ -481,7 +481,7 @@ enum socket_field {
     PEER_ADDRESS, /* IPv4, or the last part of an IPv6 address, which holds a mapped IPv4 address */
     PEER_PORT,
     SOCKET_STATE,
-    SOCKET_TIMER = 6, /* ticks of 1/100 s until it expires; in TIME_WAIT until its end */
+    SOCKET_TIMER = 6, /* ticks of 1/100 s until the timer expires, or until TIME_WAIT ends */
     SOCKET_INODE,
     SOCKET_FIELDS,
 };

@@ -271,8 +271,8 @@ void procfs_read_thread(struct procfs_schedstat *time);
  * all cgroups, /sys/fs/cgroup. */
 double procfs_cpu_quota(const char *list, const char *root);
 
-/* Describes what keeps this program, but not others, from the machine's `cpus` CPUs: its affinity,
- * a quota of its cgroups, or its niceness. "" if it may use all CPUs. */
+/* Describes what keeps only this program from using all of the machine's `cpus` CPUs: a quota of
+ * its cgroups, its affinity, or its niceness. "" if it may use all CPUs. */
 void procfs_describe_bound(unsigned cpus, char *text, size_t size);
 
 /* procfs_read_thread_file does the same as procfs_read_thread, but reads the file that
@@ -287,7 +287,7 @@ bool procfs_read_thread_file(int file, struct procfs_schedstat *time);
  * hierarchy of version 1, or to version 2.
  */
 
-/* A folder of a cgroup, and the length of its mount point. */
+/* The folder of a cgroup, and the length of the path of the hierarchy's mount point. */
 struct cgroup_folder {
     char path[CGROUP_PATH_BYTES];
     size_t root_length;

@@ -97,8 +97,8 @@ struct recorder_latency recorder_latency_at(struct recorder *recorder, unsigned 
 void recorder_histogram_at(struct recorder *recorder, unsigned host, size_t operation,
                            struct histogram *histogram);
 
-/* Note that the session has worked since since_ns (0: it has finished or given up), and that an
- * append was acknowledged. Called by the session. */
+/* recorder_set_working notes since when the session has worked; 0: it has finished or given up.
+ * recorder_note_progress notes that an append was acknowledged. Called by the session. */
 void recorder_set_working(struct recorder *recorder, unsigned session, int64_t since_ns);
 void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns);
 

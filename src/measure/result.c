@@ -144,10 +144,10 @@ static int64_t distance(int64_t change, const struct row_change *written)
 
 /*
  * Decides whether the hosts are one database. Each host of one database shows all changes of the
- * run, some perhaps later; the changes of separate databases add up to them. If neither is exactly
- * so, rows were lost, or another client wrote: then the hypothesis counts that is much nearer. It
- * is HOSTS_SEPARATE whenever the changes add up to less than was written, because rows are then
- * missing in any case.
+ * run, some perhaps later; the changes of separate databases add up to the changes of the run. If
+ * neither fits exactly, rows were lost, or another client wrote: then the case that fits much
+ * better is returned. HOSTS_SEPARATE is returned if the changes add up to less than was written,
+ * because rows are then missing in any case.
  */
 static enum hosts_are compare_hosts(const struct host_changes *changes,
                                     const struct row_change *written)

@@ -228,7 +228,7 @@ struct rank_result {
 
 struct result {
     int64_t started_wall_ns; /* start of the run, since 1970-01-01 UTC */
-    /* monotonic start of the run; the times of causes count from this moment */
+    /* monotonic start of the run; reports show the times of causes since this moment */
     int64_t start_mono_ns;
     RESULT_PARTS(RESULT_AS_MEMBER)
     int64_t disconnect_ns;        /* time from the last answer to the end of the last session */
@@ -294,8 +294,8 @@ struct result {
                                 the sum of the ranks' traces; NULL without --io-trace */
     struct waits *waits;     /* waits of the sessions, with ranks only of rank 0's sessions; owned;
                                 NULL: the waits were not polled */
-    char waits_note[240]; /* reason why the waits were not polled, although the user asked for it;
-                             "" */
+    char waits_note[240];    /* reason why the waits were not polled although the user asked for
+                                them; else "" */
     struct kernel_waits *kernel_waits; /* the waits of the server's threads (trace/switches.h);
                                           owned, freed with free; NULL without --waits=kernel */
     struct server_limits server; /* facts that the server reports about itself; version "" when it
@@ -306,7 +306,7 @@ struct result {
 
     enum verdict verdict;
     char verdict_reason[240]; /* reason for the verdict: one line, never empty */
-    /* the reason that was judged, while incomplete files make a VALID result DEGRADED; else "" */
+    /* the reason for VALID, kept while incomplete files make the verdict DEGRADED; else "" */
     char valid_reason[240];
     struct problem problems[PROBLEM_KINDS];
     enum exit_code exit_code;
@@ -372,9 +372,10 @@ struct row_change {
  * state is VERIFICATION_FAILED, with the reason.
  *
  * The hosts are one database if they had the same count before, and after the run either all hosts
- * show the change, or their changes add up to much more. Then the count of the host that shows the
- * most changes is used; otherwise the counts are added up. If the counts fit neither, the state is
- * VERIFICATION_FAILED. result->are_hosts_one becomes true if every table that changed says so. */
+ * show the change, or their changes add up to much more than the change. Then the count of the host
+ * that shows the most changes is used; otherwise the counts are added up. If the counts fit neither
+ * case, the state is VERIFICATION_FAILED. result->are_hosts_one becomes true if every table that
+ * changed shows that the hosts are one database. */
 void result_join_hosts(struct result *result, size_t table, const struct row_change *written,
                        struct verification *verification);
 

@@ -423,8 +423,8 @@ static void begin_work(struct sampler *sampler, unsigned events)
     sampler->is_work_done = is_over;
 }
 
-/* Moves to the stage at a moment. The last stage ends with the work, so that the stages add up to
- * the run. `go_ns`: the opening of the gate. */
+/* Moves to the next stage that has not ended at now_ns. The last stage ends with the work, so that
+ * the stages add up to the run. `go_ns`: the opening of the gate. */
 static void enter_stage(struct sampler *sampler, int64_t go_ns, int64_t now_ns)
 {
     const struct ramp *stages = sampler->config.stages;

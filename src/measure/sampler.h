@@ -9,8 +9,8 @@
  * CPU is the share of all CPUs of this host over an interval (all CPUs busy = 100 %). The server's
  * share is the CPU time of its process tree, reaped children included; the client's is the CPU time
  * of this process. The host's share is at least the sum of both: kernels that account by ticks miss
- * some of it. Intervals shorter than SAMPLER_SHORT_NS do not set a maximum, unless the whole run is
- * shorter than that. No maximum is below the mean.
+ * some of it. Samples shorter than SAMPLER_SHORT_NS do not set a maximum, unless all samples are
+ * that short. No maximum is below the mean.
  *
  * The server's CPU time of the work is the difference of two readings, at the gate and after the
  * last answer, each of them some milliseconds late. It includes all processes that run at the

@@ -357,8 +357,8 @@ static bool update(struct server_process *server)
     if (!process_table_update(table)) {
         return false;
     }
-    /* the name that is shown for the cgroup is that of its oldest process; it changes when this
-     * process executes another program */
+    /* reports name the cgroup after its oldest process; the name changes when this process executes
+     * another program */
     const struct procfs_process *oldest = NULL;
     for (size_t i = 0; server->cgroup >= 0 && i < table->known.count; i++) {
         const struct process *process = &table->known.entries[i];
@@ -592,8 +592,8 @@ static bool read_io(int proc, const char *pid, struct procfs_io *io)
 }
 
 /* Sums the I/O of all processes. The counts of a process disappear when it ends; the kernel adds
- * them to its parent's when the parent has waited for it. Parents are read first here, so counts
- * that this reading misses appear in the next one. */
+ * them to its parent's counts when the parent has waited for it. Parents are read first here, so
+ * counts that this reading misses appear in the next one. */
 static bool sum_io(struct server_process *server, struct procfs_io *total)
 {
     struct procfs_io io, sum = server->departed_io;
@@ -727,8 +727,8 @@ void server_process_read(struct server_process *server, int64_t interval_ns,
             }
         }
     } else if (server->is_attached && update(server)) {
-        /* a reading takes at most 4 % of the interval, of which 1 to 2 % are for memory, however
-         * long the walk took: the sampler must not use up the CPUs that it measures */
+        /* memory gets what the walk left of 4 % of the interval, but at least 1 % and at most 2 %:
+         * the sampler must not use up the CPUs that it measures */
         const int64_t walk_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
         const int64_t percent_ns = interval_ns / 100;
         const int64_t budget_ns = MAX(MIN(4 * percent_ns - walk_ns, 2 * percent_ns), percent_ns);

@@ -33,7 +33,7 @@ struct server_process *server_process_create(const struct server_selector *selec
 struct server_process *server_process_create_at(int proc, const struct server_selector *selector);
 void server_process_destroy(struct server_process *server);
 
-/* Reads the server's CPU time, I/O and memory. Takes at most 4 % of the time until the next
+/* Reads the server's CPU time, I/O and memory. Tries to take at most 4 % of the time until the next
  * reading, plus some microseconds a process for I/O; if there are more processes than can be read
  * in that time, the memory of some is estimated. Looks again for a server that has ended: by its
  * port, or by the name of its cgroup, which a restarted container keeps. */

@@ -31,7 +31,8 @@ struct judge {
     const struct error *thread;  /* why sessions did not start; empty if unknown */
     const char *refusal;         /* why sessions were refused or timed out; "" if unknown */
     const char *loss;            /* why connected sessions or rows were lost; "" if unknown */
-    const char *why;             /* same as `loss`, but `limit` if it cost connected sessions */
+    const char *why;             /* `limit` as a text if connected sessions were dropped or stopped;
+                                    `loss` if none was, or without a limit */
     const char *script_error;    /* the error that ended the script, and its exit code */
     enum exit_code script_code;
     uint64_t lost, surplus; /* rows that the script's tables lack, or have in addition */
@@ -295,7 +296,7 @@ static void judge_machine(struct judge *judge, const struct client_machine *mach
                bound[0] == '\0' ? "" : ", and ", bound);
 }
 
-/* Returns the number of machines to judge: this machine, or that of each rank. */
+/* Returns the number of machines to judge: 1, or with ranks the number of ranks. */
 static size_t machine_count(const struct result *result)
 {
     return MAX(result->rank_count, (size_t)1);
@@ -528,7 +529,7 @@ static void judge_refusals(struct judge *judge)
         const struct finding *entry = &result->findings.entries[i];
         own = entry->side == LIMIT_CLIENT ? entry : NULL;
     }
-    /* not_started also counts sessions that had a thread, and no memory for their script */
+    /* not_started also counts sessions that had a thread, but no memory for their script */
     EXIT_IF(judge, has_no_thread && (own == NULL || judge->thread->kind == ERROR_MEMORY),
             EXIT_CODE_CLIENT_LIMIT, "", "%s", judge->thread->text);
     EXIT_IF(judge, has_no_thread, EXIT_CODE_CLIENT_LIMIT, WHY(format_limit(own, "", TEXT), 230),
@@ -877,8 +878,9 @@ void result_judge(struct result *result, const struct judge_context *context)
              changed);
 }
 
-/* Counts the levels that held, and those of them at which other programs used most of the CPUs. A
- * level has the CPU shares of the machine with the server, if a rank saw the server. */
+/* Sets *held to the number of levels that held. Returns the number of these levels at which other
+ * programs used most of the CPUs. A level has the CPU shares of the machine with the server, if a
+ * rank saw the server. */
 static unsigned count_disturbed(const struct search *search, bool is_local, unsigned *held)
 {
     unsigned disturbed = 0;

@@ -49,8 +49,8 @@ void result_judge(struct result *result, const struct judge_context *context);
 
 /* Sets verdict, verdict_reason and PROBLEM_RUN of a search's result, then calls result_set_exit.
  * The exit code is 0 when a limit was found, whichever side sets the limit, or when a bound was
- * reached after a level had held. It is 3 or 4 when the first level failed, by the side that set
- * the limit; 1 when rows are lost or uncounted; 4 when the server went away; 130 after a signal. */
+ * reached after a level had held. It is 3 (a limit of the client) or 4 when every level failed; 1
+ * when rows are lost or uncounted; 4 when the server went away; 130 after a signal. */
 void search_judge(const struct search *search, struct result *result,
                   const struct judge_context *context);
 

@@ -64,7 +64,7 @@ struct waits {
         unsigned event;
     } * slots; /* hash table of the sessions of one poll */
 
-    /* The members that waits_copy copies. */
+    /* The members that waits_copy copies in one assignment. */
     struct {
         size_t entry_count, counter_count;
         unsigned event_count;
@@ -89,7 +89,7 @@ struct waits {
 
 enum {
     EVENT_UNSEEN, /* the server does not show the session */
-    EVENT_IDLE,   /* the session has not got the call yet, or has answered it */
+    EVENT_IDLE,   /* the server has not received the call yet, or has answered it */
     EVENT_READY,  /* the session is idle as in EVENT_IDLE, but waits for a CPU */
     EVENT_CPU,
     EVENT_FURTHER, /* stands for the waits after the first WAIT_EVENTS_MAX */
@@ -468,8 +468,8 @@ void waits_note_time(struct waits *waits, size_t operation, const char *event, d
     pthread_mutex_unlock(&waits->lock);
 }
 
-/* Divides the wait WAIT_QUERY of an operation. Counters may overlap, so their sum may be more than
- * all the time. */
+/* Divides the wait WAIT_QUERY of an operation. Counters may overlap, so their sum may exceed the
+ * time of the queries. */
 static void divide(struct waits *waits, size_t operation)
 {
     struct entry *const query = find_entry(waits, operation, EVENT_QUERY);

@@ -11,8 +11,8 @@
  * are read at both moments, and each reading counts for one half.
  *
  * Polls are clusters: at one instant all sessions may wait for the same lock. So confidence
- * intervals come from batches of successive polls (statistics_share). There are at least
- * WAIT_BATCHES / 2 batches; when all WAIT_BATCHES are full, pairs of them are joined.
+ * intervals come from batches of successive polls (statistics_share). When all
+ * WAIT_BATCHES batches are full, pairs of them are joined, so WAIT_BATCHES / 2 stay.
  *
  * Any thread may call the functions that take no `const`; they share a lock. The others may be
  * called only after the polls have ended.
@@ -55,7 +55,7 @@ struct wait_event {
 
 /* A session of the server in one poll. */
 struct wait_seen {
-    uint64_t server_session;
+    uint64_t server_session; /* 0: the entry is for all sessions that have no entry of their own */
     bool is_at_work;
     bool is_ready; /* the session is not at work, but its process waits for a CPU or uses one */
     char type[WAIT_TYPE_BYTES], event[WAIT_EVENT_BYTES]; /* type and event of the session's wait; ""
@@ -158,7 +158,7 @@ void waits_take_interval(struct waits *waits, int64_t start_ns, int64_t end_ns,
                          void (*take)(void *context, const struct wait_row *row), void *context);
 
 /* Returns the mean number of sessions that were in a call of the operation and waited for something
- * of the class, in the latest interval with polls; -1 before the first. */
+ * of the class, in the latest interval with polls; -1 if no poll has seen such a call yet. */
 double waits_latest(struct waits *waits, size_t operation, enum wait_class class);
 
 /* The polls of a run. */
@@ -172,7 +172,7 @@ struct wait_polls {
     double unseen_percent; /* percentage of the sessions in a call that were not found among the
                               server's sessions */
     char why[200];         /* reason why the first failed poll failed; "" without a failed poll */
-    const char *missing;   /* data that a missing privilege hides; "" */
+    const char *missing;   /* data that a missing privilege hides; "" = no data is hidden */
 };
 struct wait_polls waits_polls(const struct waits *waits);
 
