@@ -37,7 +37,7 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
                   "a bound is empty: use NAME>=NUMBER, and separate bounds with commas");
         return STATUS_REJECTED;
     }
-    /* before a point stands the name of an operation; a script may give it capitals and - */
+    /* the name of an operation ends at a point; names from a script may have capitals and "-" */
     static const char of_figures[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
     size_t name = strspn(bound->text, "abcdefghijklmnopqrstuvwxyz0123456789_"
                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-");

@@ -3,7 +3,7 @@
  *
  * bound_parse reads the form: a name, a relation, and a number with its unit, or a word in
  * capitals. figure_find and figure_scale give it a meaning. A name is a column of summary.csv or
- * short for one: the column without its unit ("append_p99" for append_p99_ms), or one of a few
+ * a short form: the column without its unit ("append_p99" for append_p99_ms), or one of a few
  * words ("lost"). Or it is the name of an operation and one of its figures, with a point between
  * them ("append.p99.9", "insert.refused", "operation.insert.p99"). The caller says which columns
  * exist.
@@ -60,8 +60,8 @@ bool bound_percentile(const struct bound *bound, struct figure_point *point);
 
 /* Gives a bound on a figure of an operation the name of its column: "append.p99.9" is append_p999,
  * "waits.append.log" is append_waits_log, and "insert.p95", on an operation that a script names, is
- * operation.insert.p95. Other names stay. Returns false if the name begins with an operation that a
- * script names, or has a point after an unknown name. */
+ * operation.insert.p95. Other names stay. Returns false if the name has a point afterwards:
+ * it belongs to an operation that a script names, or is unknown. */
 bool bound_name_column(struct bound *bound, const struct operation_list *operations);
 
 /* Returns whether a bound on `name`, or on `name` with a point after it, would be a bound on a
@@ -94,7 +94,7 @@ struct figure_choice {
 void figure_columns_add(struct figure_columns *columns, const char *name);
 
 /* Finds the columns that a name stands for. Returns REJECTED if no figure has this name; *error
- * suggests a similar one. */
+ * suggests a similar name. */
 enum status figure_find(const struct figure_columns *columns, const char *name,
                         struct figure_choice *choice, struct error *error);
 

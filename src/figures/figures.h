@@ -43,8 +43,8 @@ enum figure_unit {
     FIGURE_UNIT_MOMENT, /* a time in seconds with six decimals */
     FIGURE_UNIT_ROWS_PER_S,
     FIGURE_UNIT_MIB_PER_S,
-    /* number per second; comes after the two units whose keys end in a longer text with "_per_s",
-     * because the first fitting end counts */
+    /* number per second; after the two units with longer ends, "_rows_per_s" and "_mib_per_s",
+     * because the first end that fits a key decides its unit */
     FIGURE_UNIT_PER_S,
     FIGURE_UNIT_MS,
     FIGURE_UNIT_US_PER_ROW,
@@ -595,12 +595,12 @@ struct figure_points figure_points_usual(void);
  * because the key of 5.5 would be the key of 55. */
 size_t figure_point_parse(const char *text, struct figure_point *point);
 
-/* Adds a percentile. If the list has it already, the entry is shown if it was shown or `point` is
- * shown. Returns false if there is no room. */
+/* Adds a percentile. If the list already has the percentile, it is shown afterwards if the entry
+ * or `point` was shown. Returns false if there is no room. */
 bool figure_points_add(struct figure_points *points, const struct figure_point *point);
 
 /* Shows the percentiles of a list, "50,90,99.9", in place of the usual percentiles, which stay in
- * the files. Returns false, with *wrong pointing at the first wrong percentile. */
+ * the files. Returns false if a percentile is wrong or has no room; *wrong then points at it. */
 bool figure_points_show(struct figure_points *points, const char *list, const char **wrong);
 
 /* The operations of a plan: first the operations of OPERATION_TABLE, indexed by enum operation_id,
@@ -674,8 +674,8 @@ bool figure_get(const struct figure_set *set, enum figure_id id, double *value);
 /* Returns the text of a figure; "" if it has no text. */
 const char *figure_text(const struct figure_set *set, enum figure_id id);
 
-/* Returns whether the run appended rows: always without a script. A script may write with
- * statements alone; its run then has no throughput in rows and no method. */
+/* Returns whether the run appended rows; always true without a script. A script may write only with
+ * statements; its run then has no throughput in rows and no method. */
 bool figure_has_rows(const struct figure_set *set);
 
 /* A value under a name: a cell of a CSV file, a member of a JSON object. */

@@ -5,7 +5,6 @@
  * before it could write all its files, has an empty run.json: its only figures are the rows of
  * intervals.csv and samples.csv.
  *
- *
  * The folder of a sweep:
  *
  *   DIR/

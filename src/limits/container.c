@@ -105,7 +105,7 @@ static bool find_folder(int proc, const char *controller, struct container *cont
 }
 
 /* Finds the container's place on this machine. Returns false if the process is not the container's,
- * because `program` works on another machine. */
+ * because docker or podman works on another machine. */
 static bool find_place(int proc, struct container *container)
 {
     char path[64];

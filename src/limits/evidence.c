@@ -506,8 +506,8 @@ static struct finding *add_backlog(const struct attribution *attribution)
     return finding;
 }
 
-/* Names the limit because of which connects had no answer: the server was out of descriptors and
- * accepted none, or its accept queue was full. */
+/* Names the limit because of which connects had no answer: the server had no free descriptor to
+ * accept a connection, or its accept queue was full. */
 static void name_silence(const struct attribution *attribution)
 {
     const uint64_t *growth = attribution->evidence->growth;
@@ -645,8 +645,8 @@ void evidence_name_limits(const struct evidence *evidence, const struct result *
         }
     }
     for (size_t i = 0; i < findings->count; i++) {
-        /* a session that reconnects may be lost more than once; some of the sessions that tried
-         * were dropped */
+        /* a session may fail several tries to reconnect; only dropped sessions were lost for
+         * good */
         struct finding *finding = &findings->entries[i];
         finding->sessions += MIN(finding->tries, sessions->dropped);
         finding->sessions = MIN(finding->sessions, sessions->requested);

@@ -167,7 +167,7 @@ bool limits_is_of_process(const struct limit *limit)
            limit->id == LIMIT_ADDRESS_SPACE;
 }
 
-/* Returns the sessions of the run to which the limit does not apply. */
+/* Returns the number of the run's sessions to which the limit does not apply. */
 static uint64_t elsewhere(const struct limits_question *question, const struct limit *limit)
 {
     if (limit->side != LIMIT_CLIENT) {

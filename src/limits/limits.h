@@ -63,7 +63,7 @@ struct limits_question {
 /* Fills *question for a plan: the needs of its sessions, and the files and threads of this program.
  * If `connection` is NULL, the needs are compared with this machine only, and the caller adds the
  * files that the run's output will need (run_files_count_open) to other_files; with a connection
- * these files are open. The caller sets is_remote. Strings point into the arguments. */
+ * these files are already open. The caller sets is_remote. Strings point into the arguments. */
 void limits_question_init(struct limits_question *question, const struct plan *plan,
                           const struct connection_info *connection,
                           const struct server_limits *server);
