@@ -159,7 +159,7 @@ static struct run_files *create(void)
 /* Loads a script from its source. The caller destroys the script. */
 static struct script *load(const char *source, const char *const *sets, size_t set_count)
 {
-    char path[sizeof base + 16];
+    static char path[sizeof base + 16]; /* the script keeps its name */
     struct error error = {0};
     snprintf(path, sizeof path, "%s/x.lua", base);
     FILE *stream = fopen(path, "w");
