@@ -150,8 +150,9 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
             continue;
         }
         for (size_t w = 0; w < count && !is_same; w++) {
+            const char *const a = given->given[w].value, *const b = option->value;
             is_same = given->given[w].entry == option->entry &&
-                      (option->value == NULL || strcmp(given->given[w].value, option->value) == 0);
+                      (a == NULL || b == NULL ? a == b : strcmp(a, b) == 0);
         }
         if (!is_same) {
             const struct given_option *before = find_given(given, option->entry->name);
