@@ -202,6 +202,14 @@ class Resumed(harness.Case, Sweeping):
                 self.refused("sweep", "--resume", sweep.folder, *arguments, code=2,
                              pattern=pattern)
 
+    def test_options_with_and_without_a_value(self):
+        for given, other in (("--recreate", "--recreate=syslog_table"), ("--recreate=syslog_table", "--recreate")):
+            with self.subTest(given=given):
+                _, sweep = self.sweep(*QUICK, given, f"sqlite:{self.folder}/{len(given)}.db")
+                self.refused("sweep", "--resume", sweep.folder, other, code=2,
+                             pattern=fr"{other} differs from .* \({given}\): leave it out")
+                self.append("sweep", "--resume", sweep.folder, given)
+
     def test_options_that_may_change(self):
         """The password file may change when a sweep resumes: it does not affect the figures."""
         (self.folder / "old").write_text("x")
