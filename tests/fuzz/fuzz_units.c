@@ -62,7 +62,7 @@ static void check_duration(const char *text, int64_t max)
     int64_t value;
     char shown[UNITS_TEXT_BYTES];
     if (units_parse_duration(text, max, &value)) {
-        fuzz_require(value > 0 && value <= max, "a duration is above 0 and up to its maximum");
+        fuzz_require(value >= 0 && value <= max, "a duration is from 0 up to its maximum");
         fuzz_require(is_number(text, "0123456789.", suffixes), "a duration is a number and a unit");
         fuzz_require(strlen(units_format_ns(value, shown)) > 2, "a duration is written");
         units_format_seconds((uint64_t)value, shown);
