@@ -111,7 +111,8 @@ static char *put_value(char *out, const struct column *column, union column_valu
         return out + (is_true ? 4 : 5);
     }
     if (column->type == COLUMN_TIMESTAMP && language == LINE) {
-        out += value_text_integer(out, values.int64[row] / 1000);
+        const int64_t ns = values.int64[row];
+        out += value_text_integer(out, ns / 1000 - (ns % 1000 < 0 ? 1 : 0));
         *out++ = 't';
         return out;
     }

@@ -657,25 +657,31 @@ static enum status check_bounds(struct comparison *comparison, const struct boun
 
 /* The text for people: lines of at most 80 columns, except for paths of folders. */
 
-/* Returns the separator before the variant of a cell. */
-static const char *variant_words(const json_t *cell)
+/* Adds what distinguishes a cell: "10 sessions, 1,000 records, fsync=off". */
+static void add_cell_name(struct buffer *line, const json_t *cell)
 {
-    return text_of(cell, "variant")[0] == '\0' ? "" : ", ";
+    const uint64_t sessions = (uint64_t)number_of(cell, "sessions");
+    const uint64_t records = (uint64_t)number_of(cell, "records");
+    const char *variant = text_of(cell, "variant");
+    buffer_add_format(line, "%s %s", UNITS_COUNT(sessions),
+                      units_plural(sessions, "session", "sessions"));
+    if (records > 0) {
+        buffer_add_format(line, ", %s records", UNITS_COUNT(records));
+    }
+    buffer_add_format(line, "%s%s", variant[0] == '\0' ? "" : ", ", variant);
 }
 
-/* Adds a crossed bound, and for sweeps the cell that crossed it. `around` has the texts after the
- * sessions, after the records, before the ratio and after the ratio. If A is 0, the text shows both
+/* Adds a crossed bound, and for sweeps the cell that crossed it. If A is 0, the text shows both
  * values, as "5 to 0", instead of a ratio. */
-static void add_crossed(struct buffer *line, const json_t *crossed, const char *const around[4])
+static void add_crossed(struct buffer *line, const json_t *crossed)
 {
     double ratio;
     buffer_add_text(line, text_of(crossed, "bound"));
     if (json_object_get(crossed, "sessions") != NULL) {
-        buffer_add_format(line, " with %.0f%s%.0f%s", number_of(crossed, "sessions"), around[0],
-                          number_of(crossed, "records"), around[1]);
-        buffer_add_format(line, "%s%s", variant_words(crossed), text_of(crossed, "variant"));
+        buffer_add_text(line, " with ");
+        add_cell_name(line, crossed);
     }
-    buffer_add_format(line, "%sB/A is ", around[2]);
+    buffer_add_text(line, ": B/A is ");
     if (!ratio_of(crossed, &ratio)) {
         buffer_add_text(line, "not known");
     } else if (isfinite(ratio)) {
@@ -683,7 +689,6 @@ static void add_crossed(struct buffer *line, const json_t *crossed, const char *
     } else {
         buffer_add_format(line, "%.4g to 0", number_of(crossed, "b"));
     }
-    buffer_add_text(line, around[3]);
 }
 
 static void write_wrapped(const char *label, const char *text)
@@ -901,13 +906,11 @@ static void write_text(const struct comparison *comparison)
     {
         putchar('\n');
         if (comparison->is_sweep) {
-            const uint64_t sessions = (uint64_t)number_of(entry, "sessions");
-            const uint64_t records = (uint64_t)number_of(entry, "records");
-            printf("%s %s%s%s%s%s%s (%.0f and %.0f runs)\n", UNITS_COUNT(sessions),
-                   units_plural(sessions, "session", "sessions"), records > 0 ? ", " : "",
-                   records > 0 ? UNITS_COUNT(records) : "", records > 0 ? " records" : "",
-                   variant_words(entry), text_of(entry, "variant"), number_of(entry, "a_runs"),
+            struct buffer cell = {0};
+            add_cell_name(&cell, entry);
+            printf("%s (%.0f and %.0f runs)\n", buffer_text(&cell), number_of(entry, "a_runs"),
                    number_of(entry, "b_runs"));
+            buffer_fini(&cell);
             write_findings(comparison, entry);
         }
         write_row(comparison, "", "A", "B", "B/A");
@@ -942,8 +945,7 @@ static void write_text(const struct comparison *comparison)
     json_array_foreach(comparison->crossed.json, i, entry)
     {
         struct buffer line = {0};
-        const char *sessions = number_of(entry, "sessions") == 1 ? " session, " : " sessions, ";
-        add_crossed(&line, entry, (const char *const[]){sessions, " records", ": ", ""});
+        add_crossed(&line, entry);
         write_wrapped("CROSSED", buffer_text(&line));
         buffer_fini(&line);
     }
@@ -999,8 +1001,8 @@ enum exit_code command_compare(int argc, char **argv)
             buffer_init(&line);
             json_array_foreach(comparison.crossed.json, i, crossed)
             {
-                buffer_add_text(&line, i == 0 ? "crossed: " : ", ");
-                add_crossed(&line, crossed, (const char *const[]){"x", "", " (", ")"});
+                buffer_add_text(&line, i == 0 ? "crossed: " : "; ");
+                add_crossed(&line, crossed);
             }
             if (comparison.other_rows[0] != '\0') {
                 buffer_add_format(&line, "; %s", comparison.other_rows);

@@ -38,6 +38,12 @@ static enum exit_code explain(const char *folder, int number)
         return command_say(EXIT_CODE_SERVER, "the run in %s ended before it wrote its result",
                            folder);
     }
+    if (number == EAGAIN) {
+        return command_say(EXIT_CODE_CLIENT_LIMIT,
+                           "the run in %s did not answer within %d s: it may have made the change, "
+                           "see its events.csv",
+                           folder, PATIENCE_S);
+    }
     if (is_run && number == ENOENT) {
         return command_say(EXIT_CODE_USAGE,
                            "the run in %s takes no changes: start it with --control", folder);
@@ -73,14 +79,18 @@ static int connect_to(const char *folder)
     return sock < 0 ? -number : sock;
 }
 
-/* Adds the change as JSON: "rate=20k" is {"rate": "20k"}, "pause" is {"pause": true}. */
-static bool add_body(struct buffer *body, const char *change)
+/* Adds the change as JSON: "rate=20k" is {"rate": "20k"}, "pause" is {"pause": true}. Returns false
+ * if the change is not UTF-8, or if memory ran out. */
+static bool add_body(struct buffer *body, const char *change, bool *is_utf8)
 {
+    json_error_t wrong = {0};
     const size_t length = strcspn(change, "=");
     char name[CONTROL_TEXT_BYTES + 1];
     snprintf(name, sizeof name, "%.*s", (int)length, change);
-    json_t *json = change[length] == '=' ? json_pack("{ss}", name, change + length + 1)
-                                         : json_pack("{sb}", name, 1);
+    json_t *json = change[length] == '='
+                       ? json_pack_ex(&wrong, 0, "{ss}", name, change + length + 1)
+                       : json_pack_ex(&wrong, 0, "{sb}", name, 1);
+    *is_utf8 = json != NULL || json_error_code(&wrong) != json_error_invalid_utf8;
     char *text = json == NULL ? NULL : json_dumps(json, JSON_COMPACT);
     buffer_add_text(body, text == NULL ? "" : text);
     free(text);
@@ -127,7 +137,9 @@ static enum exit_code tell(const char *answer)
         const bool is_usage = strncmp(answer, "HTTP/1.1 400", 12) == 0;
         code = command_say(is_usage ? EXIT_CODE_USAGE : EXIT_CODE_SERVER, "%s", wrong);
     } else {
-        code = command_say(EXIT_CODE_CLIENT_LIMIT, "the run did not answer");
+        code = command_say(EXIT_CODE_CLIENT_LIMIT,
+                           "the run closed the connection without an answer: it may have made the "
+                           "change, see its events.csv");
     }
     json_decref(json);
     return code;
@@ -145,13 +157,15 @@ enum exit_code command_control(int argc, char **argv)
     const char *folder = plan.folders[0], *change = plan.folders[1];
     struct buffer body = {0};
     char answer[ANSWER_BYTES];
-    const bool is_long = strlen(change) > CONTROL_TEXT_BYTES;
-    if (is_long || !add_body(&body, change)) {
+    if (strlen(change) > CONTROL_TEXT_BYTES) {
+        return command_say(EXIT_CODE_USAGE, "the change is longer than %d bytes: shorten it",
+                           (int)CONTROL_TEXT_BYTES);
+    }
+    bool is_utf8;
+    if (!add_body(&body, change, &is_utf8)) {
         buffer_fini(&body);
-        return is_long
-                   ? command_say(EXIT_CODE_USAGE, "the change is longer than %d bytes: shorten it",
-                                 (int)CONTROL_TEXT_BYTES)
-                   : command_say(EXIT_CODE_USAGE, "the change is not valid UTF-8");
+        return is_utf8 ? command_say(EXIT_CODE_CLIENT_LIMIT, "out of memory for the change")
+                       : command_say(EXIT_CODE_USAGE, "the change is not valid UTF-8");
     }
     const int sock = connect_to(folder);
     const ssize_t length = sock < 0 ? sock : ask(sock, &body, answer);

@@ -39,7 +39,8 @@ enum status csv_table_parse(struct csv_table *table, const char *name, char *tex
             break; /* the file ends in the middle of the line, which is left out */
         }
         if (next != ',' && next != '\n' && (next != '\r' || at[1] != '\n')) {
-            what = "text follows a quoted cell";
+            what = next == '\r' ? "a line ends with a carriage return alone"
+                                : "text follows a quoted cell";
             break;
         }
         if (count == room) {

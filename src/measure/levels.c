@@ -188,5 +188,19 @@ const char *const search_end_names[] = {[SEARCH_GOES_ON] = "",
                                         [SEARCH_STUCK] = "stuck",
                                         [SEARCH_RANK_LOST] = "lost"};
 
+const char *const search_end_texts[] = {
+    [SEARCH_GOES_ON] = "by an error",
+    [SEARCH_FOUND] = "by a level that failed",
+    [SEARCH_BOUND] = "by the bound on sessions",
+    [SEARCH_MEMORY] = "by --max-memory, not by the server",
+    [SEARCH_TIME] = "by --max-time, not by the server",
+    [SEARCH_ROWS] = "by the bound on rows, not by the server",
+    [SEARCH_INTERRUPTED] = "by a signal, not by the server",
+    [SEARCH_SCRIPT] = "by an error in the script, not by the server",
+    [SEARCH_GONE] = "by the server, which accepted no connection for 60 s",
+    [SEARCH_STUCK] = "by sessions that did not disconnect in time",
+    [SEARCH_RANK_LOST] = "by the loss of a rank, not by the server",
+};
+
 const char *const search_bound_names[] = {
     [BOUND_USER] = "user", [BOUND_CLIENT] = "client", [BOUND_PROGRAM] = "program"};

@@ -184,6 +184,8 @@ extern const char *const level_outcome_names[];
 extern const char *const level_reason_names[];
 /* names of the ends: "found", ...; "" for SEARCH_GOES_ON */
 extern const char *const search_end_names[];
+/* texts for people that say what stopped the search: "by …" */
+extern const char *const search_end_texts[];
 /* names of the bounds: "user", "client", "program" */
 extern const char *const search_bound_names[];
 

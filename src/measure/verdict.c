@@ -906,7 +906,7 @@ static void judge_no_level(struct judge *judge, const struct search *search)
                             : failure != NULL && failure->reason == LEVEL_NO_THREAD;
     FAIL_IF(judge, search->held == 0 && failure == NULL,
             search->end == SEARCH_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SHORT, "",
-            "the search ended (%s) before any level was held", search_end_names[search->end]);
+            "no level was held: the search was stopped %s", search_end_texts[search->end]);
     FAIL_IF(judge, search->held == 0, is_own ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER, "",
             "not even %s: %.180s",
             COUNTED(search->failed, "session was held", "sessions were held"),

@@ -641,6 +641,18 @@ static enum live_answer choose_state(struct live *live, const struct web_request
 
 /* Chooses the answer to a change. Only the user can connect to the Unix socket; the page needs the
  * token. */
+/* Returns whether a media type is JSON. Parameters such as "; charset=utf-8" are allowed. */
+static bool is_json(const char *type)
+{
+    static const char json[] = "application/json";
+    const size_t length = sizeof json - 1;
+    if (strncasecmp(type, json, length) != 0) {
+        return false;
+    }
+    const char next = type[length + strspn(type + length, " \t")];
+    return next == '\0' || next == ';';
+}
+
 static enum live_answer choose_change(const struct live *live, const struct web_request *request)
 {
     const char *type = web_header(request, "Content-Type");
@@ -653,8 +665,7 @@ static enum live_answer choose_change(const struct live *live, const struct web_
     if (!request->is_socket && !equals_token(live->token, web_header(request, "X-Append-Token"))) {
         return ANSWER_FORBIDDEN;
     }
-    return type != NULL && strcasecmp(type, "application/json") == 0 ? ANSWER_CHANGE
-                                                                     : ANSWER_WRONG_TYPE;
+    return type != NULL && is_json(type) ? ANSWER_CHANGE : ANSWER_WRONG_TYPE;
 }
 
 /* Writes {"rate": 20000} as "rate=20000", and {"pause": true} as "pause". Returns false if the body

@@ -101,7 +101,7 @@
   async function ask() {
     try {
       const answer = await fetch("live.json?after=" + seq, {headers: {"X-Append-Token": token}});
-      if (answer.status === 403) {
+      if (!answer.ok) {
         say(await answer.text());
         return;
       }

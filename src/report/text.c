@@ -1416,18 +1416,11 @@ static void put_search_result(struct screen *out, const struct search *search,
            search->bound_limit.fix);
     say_if(out, is_bound && !is_client, "by %s %s, not by the server",
            is_user ? "--max-sessions" : "append's own limit,", UNITS_COUNT(search->bound));
-    say_if(out, search->end == SEARCH_MEMORY, "by --max-memory, not by the server: %s",
-           search->end_note);
+    say_if(out, search->end > SEARCH_BOUND, "%s", search_end_texts[search->end]);
+    say_if(out, search->end == SEARCH_MEMORY, ": %s", search->end_note);
     say_if(out, search->end == SEARCH_ROWS,
-           "by --max-%s, not by the server: %s rows were written; raise this option, or give a "
-           "smaller --batch",
-           search->is_bound_by_bytes ? "bytes" : "rows", UNITS_COUNT(search->max_rows));
-    say_if(out, search->end == SEARCH_TIME, "by --max-time, not by the server");
-    say_if(out, search->end == SEARCH_INTERRUPTED, "by a signal, not by the server");
-    say_if(out, search->end == SEARCH_SCRIPT, "by an error in the script, not by the server");
-    say_if(out, search->end == SEARCH_GONE,
-           "the server went away and accepted no connection for 60 s");
-    say_if(out, search->end == SEARCH_STUCK, "by sessions that did not disconnect in time");
+           ": %s rows were written; raise --max-%s, or give a smaller --batch",
+           UNITS_COUNT(search->max_rows), search->is_bound_by_bytes ? "bytes" : "rows");
     put(out, "Stopped");
     fputc('\n', out->stream);
 

@@ -194,7 +194,8 @@ class Control(harness.Case):
                 ("sessions=0", 2, "from 1 to 4"), ("rate=0", 2, "at least 1"), ("rate=x", 2, "rate=x: give a number"),
                 ("mark=", 2, "mark= needs a text"), ("faster", 2, "unknown change 'faster': use mark=TEXT"),
                 ("pause=now", 2, "unknown change 'pause=now'"), ("resume", 4, "the run is not paused"),
-                ("mark=" + "x" * 200, 2, "the change is longer than 160 bytes: shorten it")):
+                ("mark=" + "x" * 200, 2, "the change is longer than 160 bytes: shorten it"),
+                (b"mark=\xff", 2, "the change is not valid UTF-8")):
             self.assertRegex(self.control(out, change, code=code).reason, pattern)
         _, run = self.stop(process, out)
         self.assertEqual(len(run.json["changes"]), 1, "what was refused is not in the list")
@@ -278,7 +279,8 @@ class Posts(harness.Case):
         pause = '{"pause": true}'
         for code, headers in ((403, {"X_Append_Token": ""}), (403, {"X_Append_Token": "0" * 64}),
                               (403, {"Origin": "http://evil.test"}), (421, {"Host": f"evil.test:{self.port}"}),
-                              (415, {"Content_Type": "text/plain"}), (415, {"Content_Type": ""})):
+                              (415, {"Content_Type": "text/plain"}), (415, {"Content_Type": ""}),
+                              (415, {"Content_Type": "application/json5"})):
             self.assertEqual(self.post(pause, **headers)[0], code, headers)
         self.assertEqual(self.post(pause, method="GET")[0], 405)
         for body in ("", "{}", "[]", "x", '{"pause": true, "stop": true}', '{"rate": 1.5}', '{"pause": false}',
@@ -288,7 +290,7 @@ class Posts(harness.Case):
         self.assertEqual(self.post(" " * 4097)[0], 413)
         self.assertEqual((out / "events.csv").read_text(), "time,text\n", "no refused request has changed the run")
         for body in ('{"rate": 2000}', '{"sessions": 2}', '{"mark": "from the page, \\u2713"}', pause):
-            status, text = self.post(body)
+            status, text = self.post(body, Content_Type="application/json; charset=utf-8")
             self.assertEqual((status, list(json.loads(text))), (200, ["done"]), text)
         self.assertEqual(self.post(pause)[0], 409)
         self.append("control", out, "resume")

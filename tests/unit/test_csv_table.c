@@ -82,8 +82,8 @@ TEST(test_not_csv)
                {"a,b", "line 1: there is no header"},
                {"a,b\n1,2\n3\n", "line 3: the row and the header have"},
                {"a\n\"1\"x\n", "line 2: text follows a quoted cell"},
-               {"a\n\"1\"\rx\n", "line 2: text follows a quoted cell"},
-               {"a\n1\rx\n", "line 2: text follows a quoted cell"},
+               {"a\n\"1\"\rx\n", "line 2: a line ends with a carriage return alone"},
+               {"a\n1\rx\n", "line 2: a line ends with a carriage return alone"},
                {"a\n\"1\n\n\"\n1,2\n", "line 5: the row and the header have different numbers "
                                        "of cells"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -76,15 +76,19 @@ TEST(test_lines_of_questdb)
                            {.name = "t", .type = COLUMN_TIMESTAMP},
                            {.name = "n3", .type = COLUMN_INT64}};
     const struct table t = {.name = "t", .column_count = 3, .columns = own};
-    const struct column_data of[] = {
-        {{.int64 = times}, NULL}, {{.int64 = times}, NULL}, {{.int64 = rows}, NULL}};
-    const struct batch one = {&t, 1, of};
+    static const int64_t around_1970[] = {1700000000000000003, -1, -2000};
+    const struct column_data of[] = {{{.int64 = around_1970}, NULL},
+                                     {{.int64 = around_1970}, NULL},
+                                     {{.int64 = around_1970}, NULL}};
+    const struct batch three = {&t, 3, of};
     struct influxdb_lines lines = {.is_questdb = true};
     struct error error = {0};
     assert_int_equal(influxdb_lines_begin(&lines, &t, &error), STATUS_OK);
-    assert_int_equal(influxdb_lines_add(&lines, &one, &error), STATUS_OK);
+    assert_int_equal(influxdb_lines_add(&lines, &three, &error), STATUS_OK);
     assert_string_equal(buffer_text(&lines.text),
-                        "t t=1700000000000000t,n3=3i 1700000000000000000\n");
+                        "t t=1700000000000000t,n3=1700000000000000003i 1700000000000000003\n"
+                        "t t=-1t,n3=-1i -1\n"
+                        "t t=-2t,n3=-2000i -2000\n");
     influxdb_lines_fini(&lines);
 }
 
