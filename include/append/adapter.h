@@ -349,7 +349,7 @@ struct connection_info {
                                  character is allowed */
     const char *method;       /* the method in use: one of adapter.methods; static */
     /* SQL for this database; static; NULL for the SQL that all databases share */
-    const struct sql_templates *words;
+    const struct sql_templates *templates;
     /* queries for the size of tables; static; NULL if unknown */
     const struct storage_queries *storage;
     /* statements for the mark; static; NULL if the database keeps no text with a table */

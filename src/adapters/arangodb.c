@@ -334,7 +334,7 @@ static enum status server_limits(const struct adapter *adapter, struct adapter_c
 static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
                     struct connection_info *info)
 {
-    static const struct sql_templates words = {
+    static const struct sql_templates templates = {
         .count = "RETURN LENGTH(`$0`)",
         .nothing = "RETURN 1",
         .create = "POST /_api/collection {\"name\": \"$0\"}",
@@ -351,7 +351,7 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
                                                {0}};
     http_inspect(adapter, conn, info);
     snprintf(info->database, sizeof info->database, "%.127s", conn->database);
-    info->words = &words;
+    info->templates = &templates;
     info->unsupported = lacks;
     info->facts.has_no_columns = true;
     info->has_created_database = conn->has_created_database;

@@ -106,7 +106,8 @@ static enum status check_insert(struct adapter_conn *conn, uint64_t length, stru
     const char *const code = http_header(conn->http, "X-ClickHouse-Exception-Code");
     if (code != NULL) {
         char text[80];
-        snprintf(text, sizeof text, "Code: %.20s%s (no message)", code, CLICKHOUSE_EXCEPTION);
+        snprintf(text, sizeof text, "Code: %.20s%s (the server sent no message)", code,
+                 CLICKHOUSE_EXCEPTION);
         return http_record_error(conn->http, text, strlen(text), error);
     }
     return http_status(conn->http) == 200 && length == 0

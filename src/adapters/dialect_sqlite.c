@@ -357,7 +357,7 @@ enum status dialect_check_parameters(const struct statement *statement, size_t m
         return STATUS_OK;
     }
     error_set(error, ERROR_USAGE, 0, NULL,
-              "the numbers of parameters (%zu) and types (%zu) differ: \"%.150s\"", marks, types,
+              "the statement has %zu parameters, but %zu types: \"%.150s\"", marks, types,
               statement->sql);
     return STATUS_FATAL;
 }
@@ -367,7 +367,8 @@ enum status dialect_refuse_transaction(enum status status, struct error *error)
     if (status != STATUS_OK) {
         return status;
     }
-    error_set(error, ERROR_USAGE, 0, NULL, "the statement leaves a transaction open");
+    error_set(error, ERROR_USAGE, 0, NULL,
+              "the statement leaves a transaction open: end it with commit or rollback");
     return STATUS_FATAL;
 }
 

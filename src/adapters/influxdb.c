@@ -232,14 +232,14 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
     info->has_created_database = conn->has_created_database;
     if (conn->is_questdb) {
         snprintf(info->dialect, sizeof info->dialect, "questdb");
-        info->words = &questdb_templates;
+        info->templates = &questdb_templates;
         info->unsupported = questdb_unsupported;
         snprintf(info->note, sizeof info->note,
                  "QuestDB acknowledges rows before it shows them: a read may miss the latest rows");
     } else {
         info->not_in_names = "\"\\";
         info->unsupported = influxdb_unsupported;
-        info->words = conn->has_row_number ? &influxdb_templates : &influxdb_count_templates;
+        info->templates = conn->has_row_number ? &influxdb_templates : &influxdb_count_templates;
     }
 }
 

@@ -1030,7 +1030,8 @@ static enum status read_append_answer(struct adapter_conn *conn, struct error *e
     }
     if (mysql_field_count(&conn->mysql) > 0) {
         conn->is_lost = true;
-        error_set(error, ERROR_CONNECTION, 0, NULL, "the server answered an INSERT with rows");
+        error_set(error, ERROR_CONNECTION, 0, NULL,
+                  "the server answered an INSERT with rows instead of their number");
         return fail_append(conn, STATUS_LOST);
     }
     const uint64_t rows = mysql_affected_rows(&conn->mysql);
@@ -1153,7 +1154,8 @@ static enum status connect_and_set_up(void *context, struct error *error)
         return connect_error(conn, error);
     }
     if (attempt->needs_tls && mysql_get_ssl_cipher(mysql) == NULL) {
-        error_set(error, ERROR_UNSUPPORTED, 0, NULL, "the server does not support TLS");
+        error_set(error, ERROR_UNSUPPORTED, 0, NULL,
+                  "the server offers no TLS, which ssl=require and ssl=verify need");
         return STATUS_FATAL;
     }
     /* Option files are read while connecting and override earlier settings. Two settings must stay:

@@ -1086,7 +1086,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
             status = run_reading(conn, buffer_text(&script.statement), NULL, reading, error);
         } else if (conn->is_in_transaction) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "no statement within a transaction may begin or end one");
+                      "a transaction is open: a statement within it cannot begin or end one");
             status = STATUS_FATAL;
         } else {
             is_begun = script.kind == SQL_SCRIPT_BEGIN;
@@ -1170,7 +1170,7 @@ static enum status prepare_in(struct adapter_conn *conn, struct adapter_prepared
     }
     if ((size_t)count != types->column_count) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "the numbers of parameters (%d) and types (%zu) differ: \"%.150s\"", (int)count,
+                  "the statement has %d parameters, but %zu types: \"%.150s\"", (int)count,
                   types->column_count, statement->sql);
         return STATUS_FATAL;
     }

@@ -480,8 +480,10 @@ static enum status set_option(PQconninfoOption *options, const char *keyword, co
         option++;
     }
     if (option->keyword == NULL) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "libpq has no parameter '%.60s', which the URL names", keyword);
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "the URL has the parameter '%.60s', which libpq does not know: correct or remove it",
+            keyword);
         return STATUS_FATAL;
     }
     if (value == NULL || value[0] == '\0') {
@@ -639,7 +641,7 @@ static enum status connect_in_time(PGconn *connection, const struct target *targ
             error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted while connecting");
         } else if (ready < 0) {
             error_set(error, ERROR_SYSTEM, errno, NULL,
-                      "waiting for the server failed: poll error %d", errno);
+                      "cannot wait for the server's answer: poll failed with error %d", errno);
         }
         if (ready <= 0) {
             return STATUS_LOST;

@@ -36,27 +36,27 @@ void ask_text(const struct cell *cell, char *text, size_t size)
 
 const struct sql_templates *ask_templates(const struct connection_info *connection)
 {
-    static const struct sql_templates sql_words = {
+    static const struct sql_templates standard = {
         .count = "select count(*) from $0",
         .nothing = "select 1",
         .drop = "drop table if exists $0",
         .tags = "select distinct $1 from $0 where $1 is not null",
         .rows = "select coalesce($2, -1), coalesce($3, -1) from $0 where $1 = $4",
     };
-    return connection->words != NULL ? connection->words : &sql_words;
+    return connection->templates != NULL ? connection->templates : &standard;
 }
 
-void ask_write(struct buffer *sql, const char *words, const struct connection_info *connection,
+void ask_write(struct buffer *sql, const char *template, const struct connection_info *connection,
                const char *table_name, const struct table *columns, int tag)
 {
     const char quote = connection->identifier_quote;
-    for (; *words != '\0'; words++) {
-        if (*words != '$') {
-            buffer_add(sql, words, 1);
+    for (; *template != '\0'; template ++) {
+        if (*template != '$') {
+            buffer_add(sql, template, 1);
             continue;
         }
-        const char name[] = {'n', *++words, '\0'};
-        switch (*words) {
+        const char name[] = {'n', *++template, '\0'};
+        switch (*template) {
         case '0':
             buffer_add_identifier(sql, table_name, quote);
             break;

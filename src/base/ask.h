@@ -26,13 +26,13 @@ int64_t ask_number(const struct cell *cell);
 /* Stores the number of the first cell in *context, an int64_t. For answer.take. */
 bool ask_take_number(void *context, const struct cell *cells, size_t count);
 
-/* Returns connection->words if it is not NULL, else templates in standard SQL. */
+/* Returns connection->templates if it is not NULL, else templates in standard SQL. */
 const struct sql_templates *ask_templates(const struct connection_info *connection);
 
-/* Appends `words` to `sql`, with the placeholders of struct sql_templates replaced. $1 to $3 need
- * `columns` and $4 needs `tag`. $5 becomes the table's name as a quoted text; the name must not
- * contain quotes or backslashes. */
-void ask_write(struct buffer *sql, const char *words, const struct connection_info *connection,
+/* Appends `template` to `sql`, with the placeholders of struct sql_templates replaced. $1 to $3
+ * need `columns` and $4 needs `tag`. $5 becomes the table's name as a quoted text; the name must
+ * not contain quotes or backslashes. */
+void ask_write(struct buffer *sql, const char *template, const struct connection_info *connection,
                const char *table_name, const struct table *columns, int tag);
 
 /* Appends the CREATE TABLE statement `create` to `sql`, with `engine` as its storage engine instead

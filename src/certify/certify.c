@@ -638,7 +638,7 @@ void certify_run(struct certificate *certificate, struct subject *subject, const
         return;
     }
     fault_draw(&subject->faults, plan->seed, faults);
-    if (!plan->certify.is_proven || prove(&course)) {
+    if (!plan->certify.wants_proof || prove(&course)) {
         course.series = &certificate->series;
         for (size_t i = 0; i < plan->certify.options.count; i++) {
             buffer_add_format(&course.series->options, "%s%s", i > 0 ? " " : "",

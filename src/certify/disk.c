@@ -123,7 +123,7 @@ static enum status mount_disk(struct disk *disk, struct error *error)
     const int device = attach(disk);
     if (device < 0) {
         disk->device[0] = '\0';
-        return fail(error, "no loop device for the disk of", disk->folder);
+        return fail(error, "cannot attach a loop device for", disk->folder);
     }
     const int result = mount(disk->device, disk->folder, disk->type, MS_NOATIME, NULL);
     const int reason = errno;
@@ -154,7 +154,7 @@ static enum status unmount_disk(struct disk *disk, struct error *error)
 enum status disk_enter_namespace(struct error *error)
 {
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0) {
-        return fail(error, "no mount namespace for", "power faults");
+        return fail(error, "cannot make a mount namespace for", "power faults");
     }
     return STATUS_OK;
 }

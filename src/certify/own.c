@@ -387,7 +387,7 @@ static enum exit_code check_faults(const struct subject *subject, struct error *
                                 "and power");
         }
     }
-    if (subject->plan->certify.is_proven && subject_unsafe(subject) == NULL) {
+    if (subject->plan->certify.wants_proof && subject_unsafe(subject) == NULL) {
         return usage_refuse(error,
                             "--prove needs faults that can lose rows: add power%s to --faults",
                             subject->recipe->unsafe_kill == NULL ? "" : " or kill");

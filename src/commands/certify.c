@@ -165,7 +165,7 @@ static enum exit_code check_options(const struct plan *plan, const struct fault_
     if (check_uses(plan, faults, error) != EXIT_CODE_OK) {
         return EXIT_CODE_USAGE;
     }
-    if (options->is_proven && options->options.count == PLAN_TEXTS_MAX) {
+    if (options->wants_proof && options->options.count == PLAN_TEXTS_MAX) {
         return usage_refuse(error, "--prove adds a setting: give at most %d with --server-option",
                             PLAN_TEXTS_MAX - 1);
     }

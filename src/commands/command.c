@@ -332,7 +332,7 @@ static void print_params(const struct script *script, struct buffer *text)
         const struct script_param *param = &script->params[i];
         const char *allowed = strcmp(param->allowed, "at least 0") == 0 ? "" : param->allowed;
         char form[2 * SCRIPT_NAME_BYTES + 2];
-        snprintf(form, sizeof form, "%s=%s", param->name, param->usual);
+        snprintf(form, sizeof form, "%s=%s", param->name, param->default_text);
         text->length = 0;
         buffer_add_format(text, "%s%s%s", param->help,
                           param->help[0] != '\0' && allowed[0] != '\0' ? ": " : "", allowed);

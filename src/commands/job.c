@@ -185,7 +185,7 @@ static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct 
         .server = job_select_server(job),
         .recorder = job->recorder,
         .directory = plan->data_directory != NULL ? plan->data_directory : known_directory,
-        .is_where_it_works = setup->storage.is_where_it_works,
+        .is_working_directory = setup->storage.is_working_directory,
         /* only rank 0 adds these rows, so that the sum of all ranks has them once */
         .rows_before = plan->is_follower ? 0 : rows_before(setup),
         .stages = plan_stages(plan),
@@ -693,16 +693,16 @@ enum exit_code job_report(struct job *job)
     static const char no_output[] = "standard output cannot be written: %s";
     const struct plan *plan = job->plan;
     struct result *result = job->result;
-    const bool are_ended = ranks_may_signal(job->ranks);
+    const bool are_signalled = ranks_may_signal(job->ranks);
     if (job->ranks != NULL && interrupt_requested()) {
         /* mpirun will kill this program soon: write what is known before counting rows */
-        judge(job, are_ended ? "a rank was lost, and mpirun is ending the other ranks"
-                             : "mpirun ended this program before the count");
+        judge(job, are_signalled ? "a rank was lost, and mpirun is ending the other ranks"
+                                 : "mpirun ended this program before the count");
         job_add_file_problems(job);
         job_update_outcome(job, true, late);
         job->is_written = false; /* the final outcome follows below */
     }
-    if (!are_ended) {
+    if (!are_signalled) {
         judge(job, NULL);
     }
     run_files_finish(job->files, result);

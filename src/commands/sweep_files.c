@@ -76,8 +76,8 @@ static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell,
         if (sweep->runs[i].state == SAVED_DONE) {
             const char *cell_text = saved_sweep_text(sweep, &sweep->runs[i], key);
             const char *point = strchr(cell_text, '.');
-            const size_t behind = point == NULL ? 0 : strlen(point + 1);
-            decimals = behind > decimals ? behind : decimals;
+            const size_t digits = point == NULL ? 0 : strlen(point + 1);
+            decimals = digits > decimals ? digits : decimals;
             first = first == NULL ? cell_text : first;
             are_equal = are_equal && strcmp(cell_text, first) == 0;
             done++;

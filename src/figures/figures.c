@@ -86,7 +86,7 @@ const char *const operation_kind_names[] = {
     [OPERATION_IS_OTHER] = "other",
 };
 
-struct figure_points figure_points_usual(void)
+struct figure_points figure_points_default(void)
 {
     return (struct figure_points){.count = 7,
                                   .entries = {{"mean", "mean", 0, false},
@@ -174,7 +174,7 @@ bool figure_points_show(struct figure_points *points, const char *list, const ch
 struct operation_list operation_list_all(void)
 {
     struct operation_list list = {
-        .count = OPERATIONS, .when = OPERATION_ALWAYS, .points = figure_points_usual()};
+        .count = OPERATIONS, .when = OPERATION_ALWAYS, .points = figure_points_default()};
     memcpy(list.entries, operations, sizeof operations);
     return list;
 }

@@ -588,7 +588,7 @@ struct figure_points {
 };
 
 /* Returns the points that every run has in its files. */
-struct figure_points figure_points_usual(void);
+struct figure_points figure_points_default(void);
 
 /* Reads a percentile with its decimals, "99.9", up to the end or a comma. Returns the number of
  * characters; 0: this is not a percentile from 1 to 99.9999. A percentile below 10 is whole,
@@ -599,7 +599,7 @@ size_t figure_point_parse(const char *text, struct figure_point *point);
  * or `point` was shown. Returns false if there is no room. */
 bool figure_points_add(struct figure_points *points, const struct figure_point *point);
 
-/* Shows the percentiles of a list, "50,90,99.9", in place of the usual percentiles, which stay in
+/* Shows the percentiles of a list, "50,90,99.9", in place of the default percentiles, which stay in
  * the files. Returns false if a percentile is wrong or has no room; *wrong then points at it. */
 bool figure_points_show(struct figure_points *points, const char *list, const char **wrong);
 

@@ -144,10 +144,10 @@ struct survey {
 /* A limit while it is being read. */
 struct draft {
     const struct limited_process *process;
-    struct limit limit; /* the limit: all members except needed, sessions, grade and fix */
-    uint64_t fixed;     /* amount needed in addition to the needs of the sessions */
-    uint64_t spare;     /* amount that is added to the value to which the limit is to be raised */
-    uint64_t own_up;    /* the highest value that the user may set without privilege */
+    struct limit limit;   /* the limit: all members except needed, sessions, grade and fix */
+    uint64_t fixed;       /* amount needed in addition to the needs of the sessions */
+    uint64_t spare;       /* amount that is added to the value to which the limit is to be raised */
+    uint64_t raisable_to; /* the highest value that the user may set without privilege */
     const char *fix; /* advice on how to raise the limit; NULL if the row's fix function writes the
                         advice */
 };
@@ -168,7 +168,8 @@ bool limits_is_of_process(const struct limit *limit)
 }
 
 /* Returns the number of the run's sessions to which the limit does not apply. */
-static uint64_t elsewhere(const struct limits_question *question, const struct limit *limit)
+static uint64_t sessions_elsewhere(const struct limits_question *question,
+                                   const struct limit *limit)
 {
     if (limit->side != LIMIT_CLIENT) {
         return 0;
@@ -189,7 +190,7 @@ static uint64_t hosts_of(const struct limits_question *question, const struct li
 static struct limit *add_limit(struct survey *survey, const struct draft *draft)
 {
     struct limit_list *list = survey->list;
-    const uint64_t others = elsewhere(survey->question, &draft->limit);
+    const uint64_t others = sessions_elsewhere(survey->question, &draft->limit);
     const uint64_t asked = survey->question->sessions - others;
     const uint64_t hosts = hosts_of(survey->question, &draft->limit);
     assert(list->count < LIMITS_MAX);
@@ -329,8 +330,9 @@ static bool count_files(const struct survey *survey, struct draft *draft)
     const bool is_own = pid == getpid();
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         const long number = strtol(entry->d_name, NULL, 10);
-        const bool looks = is_own && (number == dirfd(folder) || number == survey->proc);
-        limit->used += entry->d_name[0] != '.' && !looks && (uint64_t)number < limit->allowed;
+        const bool is_own_handle = is_own && (number == dirfd(folder) || number == survey->proc);
+        limit->used +=
+            entry->d_name[0] != '.' && !is_own_handle && (uint64_t)number < limit->allowed;
     }
     closedir(folder);
     return true;
@@ -371,7 +373,7 @@ static bool read_files(struct survey *survey, struct draft *draft)
         limit->each = question->files_per_session;
         limit->allowed = files.hard;
         draft->fixed = question->other_files;
-        draft->own_up = files.hard;
+        draft->raisable_to = files.hard;
         return count_files(survey, draft);
     }
     limit->each = question->server == NULL ? 0 : question->server->files_per_session;
@@ -398,7 +400,7 @@ static bool read_tasks(struct survey *survey, struct draft *draft)
     struct limit *limit = &draft->limit;
     limit->each = (is_client || shares_user ? 1 : 0) + (!is_client || shares_user ? theirs : 0);
     draft->fixed = is_client || shares_user ? survey->question->other_threads : 0;
-    draft->own_up = is_client ? tasks.hard : 0;
+    draft->raisable_to = is_client ? tasks.hard : 0;
     limit->allowed = process->is_task_exempt ? LIMIT_NONE : tasks.soft;
     limit->used = process->user_tasks;
     if (process->is_task_exempt) {
@@ -528,7 +530,7 @@ static bool read_space(struct survey *survey, struct draft *draft)
     }
     draft->fixed = others + arenas * ARENA_BYTES;
     draft->spare = (survey->arenas - arenas) * ARENA_BYTES;
-    draft->own_up = process->rlimits.address_space.hard;
+    draft->raisable_to = process->rlimits.address_space.hard;
     return true;
 }
 
@@ -678,7 +680,7 @@ static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t 
     if (!is_client) {
         snprintf(pid, sizeof pid, "%d", (int)process->pid);
     }
-    if (value <= draft->own_up) {
+    if (value <= draft->raisable_to) {
         snprintf(fix, LIMIT_FIX_BYTES, "ulimit -S%s %s", names[entry->id].option, scaled);
     } else if (process->is_contained && entry->id == LIMIT_ADDRESS_SPACE) {
         /* docker cannot set this limit, so something in the container has set it */

@@ -64,7 +64,7 @@ static void write_end(struct buffer *sql, const struct plan *plan,
 /* A table that is divided into parts, and one of its parts. */
 struct divided {
     const struct script_dataset *dataset;
-    const struct partition_statements *words;
+    const struct partition_statements *statements;
     char quote;
     unsigned part; /* number of the part, from 0 */
 };
@@ -88,18 +88,18 @@ static void write_bound(struct buffer *sql, const struct divided *of, unsigned p
 }
 
 /* Writes a template of struct partition_statements. */
-static void write_divided(struct buffer *sql, const char *words, const struct divided *of)
+static void write_divided(struct buffer *sql, const char *template, const struct divided *of)
 {
     const struct script_dataset *dataset = of->dataset;
     const struct script_partitions *partitions = &dataset->partitions;
-    for (; *words != '\0'; words++) {
-        if (*words != '$') {
-            buffer_add(sql, words, 1);
+    for (; *template != '\0'; template ++) {
+        if (*template != '$') {
+            buffer_add(sql, template, 1);
             continue;
         }
         struct buffer name = {0};
         struct divided part = *of;
-        switch (*++words) {
+        switch (*++template) {
         case '0':
             buffer_add_identifier(sql, dataset->name, of->quote);
             break;
@@ -111,13 +111,13 @@ static void write_divided(struct buffer *sql, const char *words, const struct di
             break;
         case '4':
         case '5':
-            buffer_add_format(sql, "%u", of->part + (*words == '4' ? 1 : 0));
+            buffer_add_format(sql, "%u", of->part + (*template == '4' ? 1 : 0));
             break;
         case '6':
-            write_bound(sql, of, of->part, of->words->least);
+            write_bound(sql, of, of->part, of->statements->least);
             break;
         case '7':
-            write_bound(sql, of, of->part + 1, of->words->most);
+            write_bound(sql, of, of->part + 1, of->statements->most);
             break;
         case '8':
             buffer_add_format(&name, "%s_%u", dataset->name, of->part + 1);
@@ -128,7 +128,7 @@ static void write_divided(struct buffer *sql, const char *words, const struct di
         case '9':
             for (part.part = 0; part.part < partitions->count; part.part++) {
                 buffer_add_text(sql, part.part == 0 ? "" : ", ");
-                write_divided(sql, of->words->range_part, &part);
+                write_divided(sql, of->statements->range_part, &part);
             }
             break;
         default:
@@ -144,15 +144,15 @@ static void write_partitions(struct buffer *sql, const struct connection_info *c
                              const struct script_dataset *dataset)
 {
     const struct script_partitions *partitions = &dataset->partitions;
-    const struct partition_statements *words = connection->partitions;
-    struct divided of = {dataset, words, connection->identifier_quote, 0};
+    const struct partition_statements *statements = connection->partitions;
+    struct divided of = {dataset, statements, connection->identifier_quote, 0};
     if (partitions->count == 0) {
         return;
     }
-    const char *part = partitions->is_range ? words->range_part : words->hash_part;
+    const char *part = partitions->is_range ? statements->range_part : statements->hash_part;
     buffer_add_text(sql, " ");
-    write_divided(sql, partitions->is_range ? words->range : words->hash, &of);
-    for (; of.part < partitions->count && words->are_tables; of.part++) {
+    write_divided(sql, partitions->is_range ? statements->range : statements->hash, &of);
+    for (; of.part < partitions->count && statements->are_tables; of.part++) {
         buffer_add_text(sql, "; ");
         write_divided(sql, part, &of);
     }

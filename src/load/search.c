@@ -80,8 +80,8 @@ struct search_state {
     struct level_room room; /* room in memory after the latest level */
     uint64_t up_everywhere; /* sessions of all ranks that were up at the end of the latest level */
     bool has_ended;         /* search->end has the reason */
-    enum search_end wish;   /* reason for which this rank asks rank 0 to end the search, on a rank
-                               other than 0 */
+    enum search_end requested_end; /* reason for which this rank asks rank 0 to end the search, on a
+                             rank other than 0 */
 };
 
 unsigned search_next(const struct search *search, unsigned first)
@@ -124,8 +124,8 @@ static void end_search(struct search_state *state, enum search_end end)
 {
     if (!ranks_follows(state->fleet.load->ranks)) {
         note_end(state, end);
-    } else if (state->wish == SEARCH_GOES_ON) {
-        state->wish = end;
+    } else if (state->requested_end == SEARCH_GOES_ON) {
+        state->requested_end = end;
     }
 }
 
@@ -139,7 +139,7 @@ static void exchange(struct search_state *state, bool is_work_done)
     own.search.level = state->level;
     own.search.stage = state->stage;
     own.search.has_failed = state->has_failed;
-    own.search.end = state->has_ended ? state->search->end : state->wish;
+    own.search.end = state->has_ended ? state->search->end : state->requested_end;
     const bool is_waiting =
         state->stage != STAGE_RETIRES || fleet->orders.search.noted == state->level;
     if (fleet_exchange(fleet, &own, is_waiting, LINE_TICK_NS) &&

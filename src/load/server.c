@@ -51,22 +51,22 @@ void server_ask_settings(struct task *task, struct adapter_conn *conn,
 {
     const struct plan *plan = task->plan;
     const struct setup *setup = task->setup;
-    const struct settings_queries *words = setup->connection.settings;
+    const struct settings_queries *queries = setup->connection.settings;
     enum status status = STATUS_REJECTED;
-    for (size_t i = 0; words != NULL && words->queries[i] != NULL && status == STATUS_REJECTED;
+    for (size_t i = 0; queries != NULL && queries->queries[i] != NULL && status == STATUS_REJECTED;
          i++) {
         struct error error = {.kind = ERROR_NONE};
         struct answer answer = {.take = take_setting, .context = settings};
         settings->count = 0;
-        status = ask_rows(plan->adapter, conn, words->queries[i], NULL, &answer, &error);
+        status = ask_rows(plan->adapter, conn, queries->queries[i], NULL, &answer, &error);
         task_note_answer(task);
     }
     if (status != STATUS_OK) {
         settings->count = 0;
         return;
     }
-    for (size_t i = 0; words->table_queries != NULL && i < setup->table_count; i++) {
-        for (const char *const *query = words->table_queries; *query != NULL; query++) {
+    for (size_t i = 0; queries->table_queries != NULL && i < setup->table_count; i++) {
+        for (const char *const *query = queries->table_queries; *query != NULL; query++) {
             struct answer answer = {.take = take_table_setting, .context = settings};
             status = ask_rows(plan->adapter, conn, *query, setup->tables[i].name, &answer,
                               &(struct error){.kind = ERROR_NONE});
@@ -180,9 +180,9 @@ void server_count_io(const struct setup *setup, const struct plan *plan,
         .limit_ns = TASK_HASTY_NS,
         .is_hasty = true,
     };
-    const struct storage_queries *words = setup->connection.storage;
+    const struct storage_queries *queries = setup->connection.storage;
     memset(counters, 0, sizeof *counters);
-    if (words == NULL || words->counters == NULL || plan->host_count > 0 ||
+    if (queries == NULL || queries->counters == NULL || plan->host_count > 0 ||
         task_run(&task, &error) != STATUS_OK) {
         memset(counters, 0, sizeof *counters);
     }

@@ -514,7 +514,7 @@ static enum exit_code prepare_hosts(struct setup *setup, const struct plan *plan
             .work = prepare_host,
             .setup = setup,
             .context = host,
-            .what = "a host while its table was set up",
+            .what = "a host's answer while its table was set up",
             .notice = "waiting for a host to get its table ready",
             .limit_ns = plan->timeout_ns,
         };

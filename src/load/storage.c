@@ -100,7 +100,7 @@ void storage_find(struct storage *storage, const struct plan *plan,
                  "with several hosts the tables are not measured, and disk figures are those of "
                  "one host");
     }
-    storage->is_where_it_works = connection->storage->is_working_directory;
+    storage->is_working_directory = connection->storage->is_working_directory;
     if (connection->storage->directory != NULL) {
         const struct statement statement = {.sql = connection->storage->directory};
         struct answer answer = {.take = take_directory, .context = storage};

@@ -14,10 +14,10 @@
 
 struct storage {
     char directory[256]; /* folder of the server's files, as the server reports it; "" = unknown */
-    bool is_where_it_works; /* the files are in the working directory of the server's process */
-    char note[160];         /* reason why the sizes are unknown; "" = they are known */
-    size_t count;           /* number of tables whose size the server reports */
-    char **statements;      /* queries for the size, one for each table; owned */
+    bool is_working_directory; /* the files are in the working directory of the server's process */
+    char note[160];            /* reason why the sizes are unknown; "" = they are known */
+    size_t count;              /* number of tables whose size the server reports */
+    char **statements;         /* queries for the size, one for each table; owned */
     int64_t bytes_before;
 };
 

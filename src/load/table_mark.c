@@ -31,7 +31,7 @@ static uint64_t hash_text(const char *text)
     return random_mix(hash);
 }
 
-/* Writes the two hashes of a mark. `where` is the answer to words->place; `other` is the text
+/* Writes the two hashes of a mark. `where` is the answer to statements->place; `other` is the text
  * before the mark in the comment. */
 static void write_hashes(const struct table_mark_place *place, const char *where, const char *other,
                          char *text, size_t size)
@@ -74,13 +74,13 @@ static bool take_text(void *context, const struct cell *cells, size_t count)
 
 /* Queries one text about the table; the text is "" if the answer is empty, or if the server refuses
  * the query. Returns OK, or LOST if the connection was lost. */
-static enum status ask_about(const struct table_mark_place *place, const char *words,
+static enum status ask_about(const struct table_mark_place *place, const char *template,
                              char text[2 * TABLE_MARK_BYTES], struct error *error)
 {
     struct answer answer = {.take = take_text, .context = text};
     text[0] = '\0';
     const enum status status =
-        ask_rows(place->adapter, place->conn, words, place->table_name, &answer, error);
+        ask_rows(place->adapter, place->conn, template, place->table_name, &answer, error);
     if (status == STATUS_OK || status == STATUS_LOST) {
         return status;
     }
@@ -95,11 +95,11 @@ static enum status ask_about(const struct table_mark_place *place, const char *w
 static enum status read_own(const struct table_mark_place *place, struct table_mark *mark,
                             struct error *error)
 {
-    const struct table_mark_statements *words = place->connection->table_mark;
+    const struct table_mark_statements *statements = place->connection->table_mark;
     char text[2 * TABLE_MARK_BYTES], where[2 * TABLE_MARK_BYTES];
     *mark = (struct table_mark){.is_valid = false};
-    if (ask_about(place, words->place, where, error) == STATUS_LOST ||
-        ask_about(place, words->read, text, error) == STATUS_LOST) {
+    if (ask_about(place, statements->place, where, error) == STATUS_LOST ||
+        ask_about(place, statements->read, text, error) == STATUS_LOST) {
         return STATUS_LOST;
     }
     if (where[0] != '\0') {
@@ -139,8 +139,8 @@ static bool take_other(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Runs a query of words->others. Sets `why` to an object that append did not create, else to "".
- * Returns LOST if the connection was lost. */
+/* Runs a query of statements->others. Sets `why` to an object that append did not create, else to
+ * "". Returns LOST if the connection was lost. */
 static enum status find_other(const struct table_mark_place *place, const char *query,
                               char why[TABLE_MARK_WHY_BYTES], struct error *error)
 {
@@ -170,11 +170,12 @@ static enum status find_other(const struct table_mark_place *place, const char *
 enum status table_mark_read(const struct table_mark_place *place, struct table_mark *mark,
                             struct error *error)
 {
-    const struct table_mark_statements *words = place->connection->table_mark;
+    const struct table_mark_statements *statements = place->connection->table_mark;
     *mark = (struct table_mark){.is_valid = false};
-    enum status status = words == NULL ? STATUS_OK : read_own(place, mark, error);
-    for (size_t i = 0; mark->is_valid && status == STATUS_OK && words->others[i] != NULL; i++) {
-        status = find_other(place, words->others[i], mark->why, error);
+    enum status status = statements == NULL ? STATUS_OK : read_own(place, mark, error);
+    for (size_t i = 0; mark->is_valid && status == STATUS_OK && statements->others[i] != NULL;
+         i++) {
+        status = find_other(place, statements->others[i], mark->why, error);
         if (status != STATUS_OK || mark->why[0] != '\0') {
             mark->is_valid = mark->is_loading = mark->has_same_rows = false;
         }
@@ -182,18 +183,19 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
     return status;
 }
 
-/* Writes the template `words` with $0, $1, $6 to $9 and $$ replaced: see struct
+/* Writes the template with $0, $1, $6 to $9 and $$ replaced: see struct
  * table_mark_statements. */
-static void write_words(struct buffer *sql, const char *words, const struct table_mark_place *place,
-                        const char *column, const struct table_mark *old, const char *text)
+static void write_template(struct buffer *sql, const char *template,
+                           const struct table_mark_place *place, const char *column,
+                           const struct table_mark *old, const char *text)
 {
     const char quote = place->connection->identifier_quote;
-    for (; *words != '\0'; words++) {
-        if (*words != '$') {
-            buffer_add(sql, words, 1);
+    for (; *template != '\0'; template ++) {
+        if (*template != '$') {
+            buffer_add(sql, template, 1);
             continue;
         }
-        switch (*++words) {
+        switch (*++template) {
         case '0':
             buffer_add_identifier(sql, place->table_name, quote);
             break;
@@ -246,17 +248,17 @@ static enum status execute(const struct table_mark_place *place, struct buffer *
 enum status table_mark_write(const struct table_mark_place *place, const char *column, bool is_new,
                              bool is_loading, struct error *error)
 {
-    const struct table_mark_statements *words = place->connection->table_mark;
+    const struct table_mark_statements *statements = place->connection->table_mark;
     char hashes[2 * HASH_DIGITS + 2], what[WHAT_BYTES] = "", text[TABLE_MARK_BYTES];
     char where[2 * TABLE_MARK_BYTES] = "";
     struct table_mark old;
     size_t length = 0;
     enum status status = table_mark_read(place, &old, error);
-    if (words == NULL || status != STATUS_OK || strchr(old.other, '\\') != NULL ||
+    if (statements == NULL || status != STATUS_OK || strchr(old.other, '\\') != NULL ||
         !(is_new || old.is_made)) {
         return status;
     }
-    if (ask_about(place, words->place, where, error) == STATUS_LOST) {
+    if (ask_about(place, statements->place, where, error) == STATUS_LOST) {
         return STATUS_LOST;
     }
     if (where[0] == '\0') {
@@ -270,19 +272,19 @@ enum status table_mark_write(const struct table_mark_place *place, const char *c
     write_hashes(place, where, old.other, hashes, sizeof hashes);
     snprintf(text, sizeof text, "%s%s%s, %s", TABLE_MARK_PREFIX, is_loading ? LOADING : LOADED,
              what, hashes);
-    if (old.is_made && words->erase != NULL) {
+    if (old.is_made && statements->erase != NULL) {
         struct buffer sql = {0};
-        write_words(&sql, words->erase, place, column, &old, text);
+        write_template(&sql, statements->erase, place, column, &old, text);
         status = execute(place, &sql, error);
     }
     if (status != STATUS_LOST) {
         struct buffer sql = {0};
-        write_words(&sql, words->write, place, column, &old, text);
+        write_template(&sql, statements->write, place, column, &old, text);
         status = execute(place, &sql, error);
     }
-    if (status != STATUS_LOST && is_new && words->write_parts != NULL) {
+    if (status != STATUS_LOST && is_new && statements->write_parts != NULL) {
         struct buffer sql = {0};
-        write_words(&sql, words->write_parts, place, column, &old, text);
+        write_template(&sql, statements->write_parts, place, column, &old, text);
         status = execute(place, &sql, error);
     }
     return status == STATUS_LOST ? status : STATUS_OK;

@@ -77,10 +77,10 @@ struct transactions {
     int64_t intended_ns;  /* moment at which the transaction was due; 0 without --rate */
     int64_t start_ns;     /* monotonic moment at which the transaction began */
     int64_t all_think_ns; /* think time of all tries that have ended */
-    uint64_t tried;       /* number of retries */
-    int64_t think_ns;     /* think time of this try */
-    int64_t script_ns;    /* time in the script's own code in this try */
-    int64_t since_ns;     /* the moment at which the script's code was last entered */
+    uint64_t retries;
+    int64_t think_ns;  /* think time of this try */
+    int64_t script_ns; /* time in the script's own code in this try */
+    int64_t since_ns;  /* the moment at which the script's code was last entered */
     int64_t latest_ns; /* end of the previous call, or of the script's function; a BEGIN, COMMIT or
                           ROLLBACK is timed from this moment */
     bool has_written;  /* a write of this try was acknowledged */
@@ -941,12 +941,12 @@ static bool wait_for_retry(struct transactions *runner, enum try_end *end)
     const struct script_transaction *kind = &runner->script->transactions[runner->number];
     const uint64_t tries = plan->tries == UINT64_MAX ? kind->tries : plan->tries;
     if (*end != TRY_PASSING || (kind->is_autocommit && runner->has_written) ||
-        (tries > 0 && runner->tried + 1 >= tries)) {
+        (tries > 0 && runner->retries + 1 >= tries)) {
         return false;
     }
-    const int64_t most_ns = runner->tried < 8 ? RETRY_FIRST_NS << runner->tried : RETRY_MOST_NS;
-    const uint64_t mixed =
-        random_mix(random_mix(plan->facts->seed + session->index) + session->turn + runner->tried);
+    const int64_t most_ns = runner->retries < 8 ? RETRY_FIRST_NS << runner->retries : RETRY_MOST_NS;
+    const uint64_t mixed = random_mix(random_mix(plan->facts->seed + session->index) +
+                                      session->turn + runner->retries);
     const int64_t pause_ns = 1 + (int64_t)(mixed % (uint64_t)MIN(most_ns, RETRY_MOST_NS));
     if (!gate_sleep_until(&session->load->gate, mono_now_ns() + pause_ns, &session->is_leaving)) {
         *end = TRY_CUT;
@@ -956,7 +956,7 @@ static bool wait_for_retry(struct transactions *runner, enum try_end *end)
     for (size_t i = COUNTS_OF_RETRIES; i < OPERATION_COUNTS; i++) {
         cause = causes[i] == runner->error.kind ? (enum operation_count)i : cause;
     }
-    runner->tried++;
+    runner->retries++;
     count_transaction(runner, cause);
     count_transaction(runner, COUNT_TRIES);
     return true;
@@ -1002,7 +1002,7 @@ static void count_outcome(struct transactions *runner, enum try_end end, int64_t
     const bool is_cut = end == TRY_LOST && atomic_load(&runner->session->was_cut);
     const enum operation_count outcome = outcomes[is_cut ? TRY_CUT : end];
     count_transaction(runner, outcome);
-    log_outcome(runner, operation_count_names[outcome], runner->tried + 1, end_ns);
+    log_outcome(runner, operation_count_names[outcome], runner->retries + 1, end_ns);
     if (outcome == COUNT_FAILED) {
         add(runner, reasons[end], 1);
         if (runner->part == PART_AUTOCOMMIT && runner->has_written) {
@@ -1078,11 +1078,11 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
     int64_t try_ns, end_ns;
     enum try_end end;
     bool is_again, is_wrong;
-    runner->tried = 0;
+    runner->retries = 0;
     count_transaction(runner, COUNT_BEGUN);
     count_transaction(runner, COUNT_TRIES);
     do {
-        try_ns = runner->latest_ns = runner->tried == 0 ? start_ns : mono_now_ns();
+        try_ns = runner->latest_ns = runner->retries == 0 ? start_ns : mono_now_ns();
         end = try_once(runner);
         is_wrong = end == TRY_WRONG || is_mistaken(runner);
         if (runner->is_in_doubt && (end == TRY_WRONG || end == TRY_CUT)) {

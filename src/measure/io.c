@@ -264,7 +264,7 @@ struct io_meter *io_meter_create(const struct io_place *place)
         snprintf(meter->about.note, sizeof meter->about.note,
                  "the disk is unknown because the server's process was not found: run as root, or "
                  "give --data-directory");
-    } else if (place->directory == NULL && !place->is_where_it_works) {
+    } else if (place->directory == NULL && !place->is_working_directory) {
         snprintf(meter->about.note, sizeof meter->about.note,
                  "the server does not report where its files are: give --data-directory");
     } else {

@@ -141,8 +141,8 @@ int64_t io_add_time(struct io_time *time, uint64_t reported_ms);
 struct io_place {
     /* the data directory, or a file, as the server names it; NULL: the server does not name it */
     const char *directory;
-    bool is_where_it_works; /* the data directory is the working directory of the server's process;
-                               may be true even if `directory` is NULL */
+    bool is_working_directory; /* the data directory is the working directory of the server's
+                               process; may be true even if `directory` is NULL */
     pid_t pid;  /* process of the server, or this program if the database is embedded; 0: unknown */
     int cgroup; /* descriptor of the cgroup folder that the user named; -1: no folder */
     bool is_remote;

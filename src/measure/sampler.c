@@ -633,7 +633,7 @@ struct sampler *sampler_start(const struct sampler_config *config, struct error 
     thread_cond_init(&sampler->wake);
     if (sampler->server != NULL) {
         const struct io_place place = {.directory = config->directory,
-                                       .is_where_it_works = config->is_where_it_works,
+                                       .is_working_directory = config->is_working_directory,
                                        .pid = server_process_pid(sampler->server),
                                        .cgroup = server_process_cgroup(sampler->server),
                                        .is_remote = config->server.is_remote,

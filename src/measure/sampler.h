@@ -109,7 +109,7 @@ struct sampler_config {
     struct recorder *recorder; /* recorder of the run; borrowed */
     const char *directory;     /* data directory, as in struct io_place; borrowed */
     /* the data directory is the working directory of the server's process */
-    bool is_where_it_works;
+    bool is_working_directory;
     uint64_t rows_before;      /* number of rows in the run's tables before the run */
     const struct ramp *stages; /* stages of the run, which begin with its work; borrowed; NULL, or
                                   without stages: the run has no stages */

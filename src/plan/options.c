@@ -248,8 +248,8 @@ static enum exit_code store_read(const struct option_entry *entry, struct plan *
 static enum exit_code store_percentiles(const struct option_entry *entry, struct plan *plan,
                                         const char *value, struct error *error)
 {
-    struct figure_points points = figure_points_usual();
-    const size_t usual = points.count;
+    struct figure_points points = figure_points_default();
+    const size_t default_count = points.count;
     const char *wrong = NULL;
     if (figure_points_show(&points, value, &wrong)) {
         return store_by_type(entry, plan, value, error);
@@ -257,7 +257,7 @@ static enum exit_code store_percentiles(const struct option_entry *entry, struct
     struct figure_point point;
     if (points.count == FIGURE_POINTS_MAX && figure_point_parse(wrong, &point) > 0) {
         return usage_refuse(error, "--%s lists more than %zu percentiles", entry->name,
-                            FIGURE_POINTS_MAX - usual);
+                            FIGURE_POINTS_MAX - default_count);
     }
     const int length = (int)strcspn(wrong, ",");
     return usage_refuse(error,
@@ -640,8 +640,8 @@ const struct option_entry option_table[] = {
      .details = "With TARGET, `kill`, `power` and `restart` need this option."},
     {CERTIFY, "yes", NULL, "with TARGET: allow append to break this server",
      FLAG(certify.is_confirmed)},
-    {CERTIFY, "prove", NULL, "first show that the faults can find a loss", FLAG(certify.is_proven),
-     .key = "prove",
+    {CERTIFY, "prove", NULL, "first show that the faults can find a loss",
+     FLAG(certify.wants_proof), .key = "prove",
      .details = "append first makes up to 5 faults with a setting with which the server must lose "
                 "rows. If no row is lost, the certificate proves nothing, and the exit code is 6."},
     {CERTIFY, "keep-going", NULL, "go on after the first finding", FLAG(certify.is_keeping_on),

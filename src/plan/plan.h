@@ -173,8 +173,8 @@ struct certify_options {
     const char *faults;        /* the faults, "kill:5,power:20"; NULL = the default */
     const char *start;         /* shell command that starts the user's server; NULL = not given */
     bool is_confirmed;         /* the user allows append to break the user's server */
-    bool is_proven;            /* first show, with a setting that is known to lose rows, that
-                                  the faults find a loss */
+    bool wants_proof;          /* first show, with a setting that is known to lose rows, that
+                                the faults find a loss */
     bool is_keeping_on;        /* the faults go on after the first finding */
     enum certify_disk {
         CERTIFY_EXT4,
@@ -333,7 +333,8 @@ struct plan {
     const char *ycsb;           /* file for the figures in YCSB's format; NULL = not given */
     struct plan_texts expected; /* texts of --expect */
     struct plan_texts stop_when;
-    const char *percentiles; /* percentiles to show, "50,90,99.9"; NULL for the usual percentiles */
+    const char
+        *percentiles; /* percentiles to show, "50,90,99.9"; NULL for the default percentiles */
 
     bool is_search; /* find-max: `sessions` is the largest number, duration_ns the longest time */
     struct search_options search;

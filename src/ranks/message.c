@@ -284,15 +284,15 @@ void ranks_beat(struct ranks *ranks)
     }
 }
 
-bool ranks_is_mute(const struct ranks *ranks, unsigned rank)
+bool ranks_is_silent_before_run(const struct ranks *ranks, unsigned rank)
 {
     return ranks->poll_clock_ns - ranks->peers[rank].heard_ns > RANKS_SLOW_LOST_NS;
 }
 
-static void lose_mute(struct ranks *ranks)
+static void lose_silent_before_run(struct ranks *ranks)
 {
     for (unsigned i = 0; i < ranks->count; i++) {
-        if (ranks_is_partner(ranks, i) && ranks_is_mute(ranks, i)) {
+        if (ranks_is_partner(ranks, i) && ranks_is_silent_before_run(ranks, i)) {
             ranks_lose(ranks, i);
         }
     }
@@ -318,7 +318,7 @@ struct message *ranks_wait_for(struct ranks *ranks, unsigned from, enum kind kin
         /* the wait for rank 0 to write its files, or for a run of a sweep, has no limit */
         if (kind != KIND_END && !ranks->runs_programs) {
             ranks_beat(ranks);
-            lose_mute(ranks);
+            lose_silent_before_run(ranks);
         }
     }
     return message;

@@ -76,7 +76,7 @@ bool ranks_is_first_here(const struct ranks *ranks)
 
 enum exit_code ranks_report_loss(const struct ranks *ranks, struct error *error)
 {
-    if (ranks->number > 0 && !ranks_is_mute(ranks, 0)) {
+    if (ranks->number > 0 && !ranks_is_silent_before_run(ranks, 0)) {
         return EXIT_CODE_INTERRUPTED;
     }
     unsigned lost = 0, awaited = 0;
@@ -646,7 +646,7 @@ void ranks_exchange(struct ranks *ranks, const struct ranks_state *own, unsigned
         }
     } else {
         give_state(ranks, has_changed);
-        if (ranks_is_mute(ranks, 0)) {
+        if (ranks_is_silent_before_run(ranks, 0)) {
             ranks_lose(ranks, 0);
         }
         if (ranks_have_ended(ranks)) {

@@ -190,7 +190,7 @@ bool ranks_is_beating(const struct ranks *ranks, unsigned rank);
 bool ranks_is_silent(const struct ranks *ranks, unsigned rank);
 
 /* Returns whether the rank has been silent for too long before the run. */
-bool ranks_is_mute(const struct ranks *ranks, unsigned rank);
+bool ranks_is_silent_before_run(const struct ranks *ranks, unsigned rank);
 
 /* Returns the time between the beats of a rank while sessions live. */
 int64_t ranks_beat_ns(const struct ranks *ranks);

@@ -209,7 +209,8 @@ struct piece {
 
 static const struct ranks_module *carrier; /* the transport between the machines: MPI */
 static uint32_t run;                       /* number of the current run */
-static uint32_t lost_run; /* latest run whose program at rank 0 ended before this rank began it */
+static uint32_t
+    latest_lost_run; /* latest run whose program at rank 0 ended before this rank began it */
 static struct end program = {.fd = -1};
 static struct piece *first, **last = &first;
 static int64_t alert_ns, sleep_ns;
@@ -321,7 +322,7 @@ static void *carrier_take(unsigned *from, size_t *size)
         if (of_run == run) {
             give(*from, bytes, *size);
         } else if (of_run > run && *size == 0) {
-            lost_run = of_run;
+            latest_lost_run = of_run;
         }
         free(bytes);
     }
@@ -370,7 +371,7 @@ int relay_open(void)
         close(ends[1]);
         return -number;
     }
-    if (lost_run == run) {
+    if (latest_lost_run == run) {
         give(0, NULL, 0);
     }
     return ends[1];

@@ -46,8 +46,8 @@ static void explain_wait(const struct bound *bound, bool has_waits, struct error
                   "classes are %s",
                   bound->text, buffer_text(&list));
     } else {
-        error_set(error, ERROR_USAGE, 0, NULL, "bound '%s': waits are polled only with --waits",
-                  bound->text);
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "bound '%s': waits are measured only with --waits: add it", bound->text);
     }
     buffer_fini(&list);
 }

@@ -35,9 +35,9 @@ static void add_between(struct buffer *html, const char *before, const char *tex
 static struct figure_points points_of(const struct saved_run *run)
 {
     const char *shown = json_string_value(saved_run_json(run, "plan.percentiles")), *wrong;
-    struct figure_points points = figure_points_usual();
+    struct figure_points points = figure_points_default();
     if (shown != NULL && !figure_points_show(&points, shown, &wrong)) {
-        points = figure_points_usual();
+        points = figure_points_default();
     }
     return points;
 }

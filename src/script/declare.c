@@ -190,13 +190,13 @@ static int declare_param(lua_State *lua)
         struct script_param *param = &declaring->params[declaring->param_count++];
         param->name = keep_text(lua, declaring, name);
         param->help = keep_text(lua, declaring, luaL_optstring(lua, 3, ""));
-        param->usual = keep_text(lua, declaring, luaL_tolstring(lua, 2, NULL));
+        param->default_text = keep_text(lua, declaring, luaL_tolstring(lua, 2, NULL));
         push_allowed(lua);
         param->allowed = keep_text(lua, declaring, lua_tostring(lua, -1));
         lua_settop(lua, 4);
         const char *value = find_set(declaring, name);
         param->is_set = value != NULL;
-        param->value = value == NULL ? param->usual : value;
+        param->value = value == NULL ? param->default_text : value;
         buffer_add_format(&declaring->param_list, "%s%s=%s", number > 0 ? "," : "", name,
                           param->value);
         DEMAND_MEMORY(lua, !buffer_failed(&declaring->param_list));

@@ -54,8 +54,8 @@ bool script_next_line(const char **lines, struct text_value *line);
 
 struct script_param {
     const char *name;
-    const char *help;  /* help text; "" if the script gives no help text */
-    const char *usual; /* the default value, as text */
+    const char *help;         /* help text; "" if the script gives no help text */
+    const char *default_text; /* the default value, as text */
     /* description of the allowed values: "a, b or c", "at least 1", "0 to 9"; "" if any value of
      * the type is allowed */
     const char *allowed;

@@ -60,7 +60,7 @@ const char *contract_translate(const struct contract *contract, const char *sql)
     struct connection_info info;
     contract_inspect(contract, &info);
     const struct phrase *phrase = contract->fixture->phrases;
-    if (info.words == NULL) {
+    if (info.templates == NULL) {
         return sql;
     }
     while (phrase != NULL && phrase->sql != NULL && strcmp(phrase->sql, sql) != 0) {
@@ -73,7 +73,8 @@ bool contract_has_rules(const struct contract *contract)
 {
     struct connection_info info;
     contract_inspect(contract, &info);
-    return !contract_discards(contract) && !contract->fixture->has_no_rules && info.words == NULL;
+    return !contract_discards(contract) && !contract->fixture->has_no_rules &&
+           info.templates == NULL;
 }
 
 /* Creates or drops a table with the connection's SQL template. Does nothing if there is no

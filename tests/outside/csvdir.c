@@ -273,9 +273,9 @@ static enum status csv_run(struct adapter_conn *conn, const struct statement *st
 static void csv_inspect(const struct adapter *adapter, struct adapter_conn *conn,
                         struct connection_info *info)
 {
-    static const struct sql_templates words = {
+    static const struct sql_templates templates = {
         .count = "count $0", .nothing = "nothing", .drop = "drop $0"};
-    info->words = &words;
+    info->templates = &templates;
     info->not_in_names = "/ \n";
 }
 

@@ -152,7 +152,8 @@ static void add_script(struct buffer *out, const struct script *script)
     for (size_t i = 0; i < script->param_count; i++) {
         const struct script_param *param = &script->params[i];
         buffer_add_format(out, "param %s=%s (%s) '%s' [%s]%s\n", param->name, param->value,
-                          param->usual, param->help, param->allowed, param->is_set ? " set" : "");
+                          param->default_text, param->help, param->allowed,
+                          param->is_set ? " set" : "");
     }
     for (size_t i = 0; i < script->dataset_count; i++) {
         add_dataset(out, script, i);

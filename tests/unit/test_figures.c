@@ -74,7 +74,7 @@ TEST(test_cells)
     set.values[FIGURE_NOTE].text = "a note";
     set.latencies[OPERATION_APPEND] = (struct figure_latency){.count = 3, .points_ms = {0.7, 0.5}};
     struct figure_cell cell;
-    size_t count = 0, columns = OPERATIONS * figure_points_usual().count;
+    size_t count = 0, columns = OPERATIONS * figure_points_default().count;
     for (size_t i = 0; i < FIGURES; i++) {
         columns += figure_table[i].key == NULL ? 0 : 1;
     }
@@ -144,10 +144,10 @@ TEST(test_percentiles)
     }
 }
 
-/* The list is shown in ascending order; the usual percentiles stay in the files. */
+/* The list is shown in ascending order; the default percentiles stay in the files. */
 TEST(test_points)
 {
-    struct figure_points points = figure_points_usual();
+    struct figure_points points = figure_points_default();
     const char *wrong;
     assert_true(figure_points_show(&points, "99,75,99.99", &wrong));
     char keys[200] = "", shown[200] = "";
@@ -264,7 +264,7 @@ TEST(test_operation_cells)
     assert_false(cell.value.is_known);
 }
 
-/* The names and numbers of the usual points of a latency. */
+/* The names and numbers of the default points of a latency. */
 TEST(test_usual_points)
 {
     static const struct figure_point expected[] = {
@@ -272,7 +272,7 @@ TEST(test_usual_points)
         {"p95", "p95", 0.95, false}, {"p99", "p99", 0.99, false}, {"p999", "p99.9", 0.999, false},
         {"max", "max", 1, false},
     };
-    const struct figure_points points = figure_points_usual();
+    const struct figure_points points = figure_points_default();
     assert_int_equal(points.count, sizeof expected / sizeof *expected);
     EACH_CASE (i, expected, "%s", expected[i].key) {
         assert_string_equal(points.entries[i].key, expected[i].key);

@@ -345,7 +345,7 @@ TEST(places_without_a_disk)
         {{.cgroup = -1, .pid = 1},
          "the server does not report where its files are: give --data-directory",
          ""},
-        {{.cgroup = -1, .pid = 0x7ffffff0, .is_where_it_works = true},
+        {{.cgroup = -1, .pid = 0x7ffffff0, .is_working_directory = true},
          "the folder of the server's files is unknown: No such file or directory; give "
          "--data-directory",
          ""},
@@ -368,7 +368,7 @@ TEST(places_without_a_disk)
     char here[256];
     assert_non_null(getcwd(here, sizeof here));
     const struct io_description works = describe(
-        &(const struct io_place){.pid = getpid(), .cgroup = -1, .is_where_it_works = true});
+        &(const struct io_place){.pid = getpid(), .cgroup = -1, .is_working_directory = true});
     assert_string_equal(works.directory, here);
     const struct io_description named =
         describe(&(const struct io_place){.pid = getpid(), .cgroup = -1, .directory = here});

@@ -259,7 +259,7 @@ TEST(test_declarations)
     assert_int_equal(script->param_count, 1);
     assert_string_equal(script->params[0].value, "2k");
     assert_string_equal(buffer_text(&script->param_list), "rows=2k");
-    assert_string_equal(script->params[0].usual, "10");
+    assert_string_equal(script->params[0].default_text, "10");
     const struct script_dataset *dataset = &script->datasets[0];
     assert_int_equal(dataset->rows, 2000);
     assert_int_equal(dataset->column_count, 3);

@@ -33,7 +33,7 @@ static void fill(struct report_row *row, size_t i)
 {
     static struct operation_list operations;
     operations = operation_list_all();
-    set.operations.points = figure_points_usual();
+    set.operations.points = figure_points_default();
     *row = (struct report_row){.operations = &operations};
     tables[i].table->fill(row, tables[i].record);
 }

@@ -1036,9 +1036,10 @@ TEST(test_ended_before_anything_held)
     made->search.held = 0;
     made->search.failed = 0;
     made->search.end = SEARCH_TIME;
-    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "no level was held: the search was stopped by --max");
+    assert_judged(made, EXIT_CODE_SHORT, VERDICT_DEGRADED, "the search was stopped by --max");
     made->search.end = SEARCH_MEMORY;
-    assert_judged(made, EXIT_CODE_CLIENT_LIMIT, VERDICT_DEGRADED, "no level was held: the search was stopped by --max");
+    assert_judged(made, EXIT_CODE_CLIENT_LIMIT, VERDICT_DEGRADED,
+                  "the search was stopped by --max");
 }
 
 TEST(test_missing_rows)
@@ -2272,7 +2273,8 @@ TEST(test_words_of_a_search)
     made->result.resources.suspended_ns = 0;
     made->search.held = 0;
     made->search.end = SEARCH_TIME;
-    expect_search(made, EXIT_CODE_SHORT, "no level was held: the search was stopped by --max-time, "
+    expect_search(made, EXIT_CODE_SHORT,
+                  "no level was held: the search was stopped by --max-time, "
                   "not by the server");
     made->search.end = SEARCH_MEMORY;
     expect_search(made, EXIT_CODE_CLIENT_LIMIT,
