@@ -5,8 +5,8 @@
 #include "commands/job.h"
 #include "plan/command_line.h"
 #include "plan/facts.h"
+#include "report/check.h"
 #include "report/files.h"
-#include "report/text.h"
 
 /* What a session is assumed to need when `append check` has no target. */
 enum {

@@ -16,8 +16,8 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "plan/command_line.h"
+#include "report/json.h"
 #include "report/report.h"
-#include "report/text.h"
 
 /* Time limit for writing the last message: a pipe that is not read must not block the exit. */
 #define PATIENCE_NS MONO_NS_PER_S

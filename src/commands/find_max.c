@@ -9,6 +9,7 @@
 #include "load/setup_describe.h"
 #include "plan/command_line.h"
 #include "report/files.h"
+#include "report/text.h"
 
 /* Default of --max-bytes: enough rows for a search with a dozen levels, and little space on a disk.
  */

@@ -17,8 +17,12 @@
 #include "measure/verdict.h"
 #include "plan/facts.h"
 #include "plan/options.h"
+#include "report/events.h"
 #include "report/expectations.h"
 #include "report/files.h"
+#include "report/formats.h"
+#include "report/json.h"
+#include "report/text.h"
 
 enum {
     NAMES_SHOWN = 600 /* bytes of the names of incomplete files in the exit reason */

@@ -26,7 +26,8 @@
 #include "plan/facts.h"
 #include "report/conditions.h"
 #include "report/live.h"
-#include "report/text.h"
+#include "report/metrics.h"
+#include "report/progress.h"
 #include "trace/switches.h"
 #include "trace/trace.h"
 

@@ -14,8 +14,10 @@
 #include "measure/procfs.h"
 #include "measure/server_find.h"
 #include "plan/facts.h"
+#include "report/check.h"
 #include "report/files.h"
-#include "report/text.h"
+#include "report/metrics.h"
+#include "report/progress.h"
 #include "trace/kernel.h"
 
 #define ROOM_LIMIT_NS (2 * MONO_NS_PER_S)

@@ -12,7 +12,7 @@
 #include "commands/command.h"
 #include "plan/facts.h"
 #include "report/files.h"
-#include "report/text.h"
+#include "report/formats.h"
 
 /* Time that a rank waits for its result to be merged before it writes its own files. */
 #define MERGE_NS (200 * MONO_NS_PER_MS)

@@ -1,4 +1,4 @@
-#include "report/text.h"
+#include "report/events.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -16,7 +16,7 @@
 #include "plan/facts.h"
 #include "report/csv.h"
 #include "report/figures.h"
-#include "report/text.h"
+#include "report/json.h"
 #include "trace/trace.h"
 
 enum {

@@ -1,5 +1,7 @@
+#include "report/json.h"
+
 #include "plan/facts.h"
-#include "report/text.h"
+#include "report/check.h"
 #include "trace/switches.h"
 #include "trace/trace.h"
 

@@ -1,3 +1,4 @@
+#include "report/formats.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +10,6 @@
 #include "report/expectations.h"
 #include "report/figures.h"
 #include "report/report.h"
-#include "report/text.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
 

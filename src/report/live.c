@@ -1,4 +1,5 @@
 #include "report/live.h"
+#include "report/json.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -29,7 +29,8 @@
 #include "measure/levels.h"
 #include "measure/result.h"
 #include "plan/plan.h"
-#include "report/text.h"
+#include "report/progress.h"
+#include "report/web.h"
 
 enum {
     LIVE_CLIENTS_MAX = 128,

@@ -1,5 +1,7 @@
+#include "report/metrics.h"
+
 #include "plan/facts.h"
-#include "report/text.h"
+#include "report/progress.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

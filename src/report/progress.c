@@ -1,4 +1,4 @@
-#include "report/text.h"
+#include "report/progress.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -8,6 +8,7 @@
 
 #include "base/mono.h"
 #include "base/text.h"
+#include "load/loader.h"
 #include "report/figures.h"
 
 enum {

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/mono.h"
 #include "base/text.h"
-#include "report/text.h"
+#include "report/events.h"
 
 static const char png_begin[] = "\x89PNG\r\n\x1a\n";
 

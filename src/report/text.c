@@ -10,6 +10,7 @@
 #include "base/mono.h"
 #include "base/text.h"
 #include "plan/facts.h"
+#include "report/check.h"
 #include "report/expectations.h"
 #include "report/figures.h"
 #include "report/report.h"

@@ -1,4 +1,4 @@
-#include "report/text.h"
+#include "report/formats.h"
 
 #include <errno.h>
 #include <inttypes.h>

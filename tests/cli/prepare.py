@@ -16,7 +16,7 @@ SLOW_SCRIPT = """
 local rows, numbered = param("rows", 60000), param("numbered", true)
 local busy = derive(row(0), function(i)
    local s = 0
-   for k = 1, 10000 do s = s + k end
+   for k = 1, 3000 do s = s + k end
    return "v" .. i
 end)
 local id, name = row(5), format("n%07d", row())

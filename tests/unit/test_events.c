@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/text.h"
+#include "report/events.h"
 
 /* 2026-01-31T12:00:00Z */
 #define STARTED_NS INT64_C(1769860800000000000)

@@ -6,7 +6,7 @@
 #include "unit/memory_stream.h"
 
 #include "report/expectations.h"
-#include "report/text.h"
+#include "report/formats.h"
 
 static const struct adapter adapter = {.name = "null"};
 

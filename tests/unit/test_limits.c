@@ -9,7 +9,7 @@
 
 #include "limits/limits.h"
 #include "plan/facts.h"
-#include "report/text.h"
+#include "report/check.h"
 
 static const struct limit *find(const struct limit_list *list, enum limit_id id)
 {

@@ -15,7 +15,7 @@
 #include "limits/limits.h"
 #include "plan/facts.h"
 #include "report/live.h"
-#include "report/text.h"
+#include "report/metrics.h"
 #include "unit/recorded.h"
 
 _Static_assert((int)LIMITS_METRICS_FILES == (int)METRICS_HTTP_FILES_MAX, "what the limits count");

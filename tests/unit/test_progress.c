@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/mono.h"
-#include "report/text.h"
+#include "report/progress.h"
 
 enum {
     LINE_BYTES = 512

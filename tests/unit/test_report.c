@@ -12,6 +12,7 @@
 #include "base/mono.h"
 #include "base/text.h"
 #include "plan/facts.h"
+#include "report/json.h"
 #include "report/screen.h"
 #include "report/text.h"
 #include "unit/recorded.h"
