@@ -244,9 +244,9 @@ static void free_large_body(struct adapter_conn *conn)
     }
 }
 
-/* Adds rows to the body. Sends the body at the end of a batch if it has at least PIECE_BYTES. Sends
- * it within a batch only if it has twice as many bytes, because the rest of a batch is not sent
- * when the server refuses the first part. */
+/* Adds rows to the body. Sends the body at the end of a batch if it has at least PIECE_BYTES. A
+ * batch is divided only when the body has twice as many bytes: if the server refuses the first part
+ * of a divided batch, the rest is not sent. */
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {

@@ -2116,6 +2116,8 @@ static void odbc_inspect(const struct adapter *adapter, struct adapter_conn *con
     info->method = methods[conn->method];
     if (conn->dialect != NULL) {
         dialect_inspect(conn->dialect, info);
+        /* MySQL shares MariaDB's dialect, but not this clause */
+        info->can_skip_index &= strcmp(conn->database_name, "mysql") != 0;
     }
     if (conn->facts != NULL) {
         info->facts = *conn->facts;

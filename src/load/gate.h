@@ -72,7 +72,7 @@ void gate_open(struct gate *gate, int64_t now_ns);
 /* Main thread, after GO: while `rests` is true, sessions begin no further batches. */
 void gate_rest(struct gate *gate, bool rests);
 
-/* Main thread: lets sessions leave that stay connected because of `is_held`. Called when the
+/* Main thread: lets the sessions disconnect that `is_held` has kept connected. Called when the
  * sessions of all ranks have finished their work. */
 void gate_release(struct gate *gate);
 

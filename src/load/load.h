@@ -57,8 +57,8 @@ struct load {
     struct causes *mistakes; /* errors in the script, of the whole search; outside a search the
                                 pointer equals `causes` */
     struct gate gate;
-    struct epoch first_epoch; /* the epoch that follows the plan; each change by hand adds an epoch
-                                 after it */
+    struct epoch first_epoch; /* the epoch that runs as planned; each change by hand appends an
+                                 epoch to the list */
     atomic_bool has_finished_one;
     /* sums of counts that the recorder keeps for each session: the main thread reads these sums
      * often */

@@ -233,15 +233,15 @@ static bool check_search_end(struct search_state *state)
     return state->has_ended;
 }
 
-/* Returns the number of written rows at which 1/`share` of the rows that are left now will have
- * been written, or UINT64_MAX if the rows are unlimited. */
-static uint64_t rows_at_share(struct search_state *state, unsigned share)
+/* Returns the total of written rows after 1/`divisor` of the remaining rows is also written, or
+ * UINT64_MAX if the rows are unlimited. */
+static uint64_t rows_after_part(struct search_state *state, unsigned divisor)
 {
     const uint64_t most = state->max_rows, written = rows_written(state);
     if (most == 0) {
         return UINT64_MAX;
     }
-    return written < most ? written + (most - written) / share : written;
+    return written < most ? written + (most - written) / divisor : written;
 }
 
 /* Sleeps until something has changed, or for a short time; joins sessions that have ended and
@@ -415,7 +415,7 @@ static void hold(struct search_state *state, struct level *level)
     struct sampler *sampler = state->fleet.load->sampler;
     const int64_t hold_ns = state->search->hold_ns;
     const int64_t start_ns = state->snapshots[AT_HOLD].taken_ns;
-    const uint64_t share_rows = rows_at_share(state, HOLD_SHARE);
+    const uint64_t share_rows = rows_after_part(state, HOLD_SHARE);
     int64_t part_ns = start_ns; /* start of the current part */
     uint64_t part_rows = work_done(state);
     sampler_begin_hold(sampler, start_ns - state->fleet.load->start_ns);
@@ -521,7 +521,7 @@ static void run_level(struct search_state *state, struct level *level)
     if (state->fleet.load->ranks != NULL) {
         wait_for_others(state, level, has_too_many);
     }
-    state->rest_at_rows = rows_at_share(state, STEP_SHARE);
+    state->rest_at_rows = rows_after_part(state, STEP_SHARE);
     add_sessions(state, level);
     while (!reach_stage(state, STAGE_UP) && !check_failed(state, level) &&
            !check_search_end(state)) {

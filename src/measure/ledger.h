@@ -224,8 +224,8 @@ struct row_exception {
     bool is_in_doubt; /* the connection died before the answer; false: the rows were rejected */
 };
 
-/* The result of one session: a row of sessions.csv. Its rows are numbered from 0. Every row of a
- * begun batch was acknowledged, except for the rows in `exceptions`. */
+/* The result of one session: a row of sessions.csv. The rows that the session appends are numbered
+ * from 0. Every row of a begun batch was acknowledged, except for the rows in `exceptions`. */
 struct session_summary {
     unsigned index; /* number of the session; column n2 of syslog_table */
     bool is_idle;

@@ -123,9 +123,9 @@ static int64_t time_of(const struct process *process)
     return process->seen.own_ns + process->seen.reaped_ns;
 }
 
-/* Returns whether a running ancestor has taken over the time of the ended process. If so, uses up
- * as much of the ancestor's credit. An ancestor that has also ended has passed the time on to its
- * own parent. */
+/* Returns whether a running ancestor has taken over the time of the ended process. If so, subtracts
+ * this time from the ancestor's credit: the time that it has taken over and that no ended process
+ * accounts for yet. An ancestor that has also ended has passed the time on to its own parent. */
 static bool is_reaped(const struct process_table *table, const struct process *ended)
 {
     struct process *parent = find_process(&table->known, ended->seen.parent);

@@ -389,7 +389,7 @@ static size_t count_each(const struct csv_table *table)
 
 /* Adds the line of a column: each row of the file, or several merged rows, becomes a horizontal
  * step. Leaves out the rows of hosts or operations other than `owner` (NULL for any), and the
- * levels of a search that were not held. Returns false if no row has a value or, with ABOVE_0, if
+ * levels that a search could not hold. Returns false if no row has a value or, with ABOVE_0, if
  * no value is above 0. */
 static bool add_line(struct chart *chart, const struct report_run *run, const struct kind *kind,
                      const char *column, const char *name, const char *owner)

@@ -61,8 +61,8 @@ struct web_site {
     size_t stack_bytes; /* stack of the server's thread; 0: the default size */
     /* Answers with web_reply. Returns false to hold the request until web_resume. */
     bool (*answer)(void *context, const struct web_request *request);
-    /* Returns the moment of its next call (monotonic, ns); it is also called after each event. May
-     * be NULL. */
+    /* Returns the moment (monotonic, ns) at which the server calls this function again; the server
+     * also calls it after each event. May be NULL. */
     int64_t (*turn)(void *context, struct web *web);
     void *context;
 };

@@ -29,7 +29,7 @@ class Endless(workload_faults.Case):
             with self.subTest(body):
                 script = self.script(TABLE + GET + f'transaction("x", function() {body} end)\n')
                 start = time.monotonic()
-                _, run = self.run_script(2, self.url(), script, "--duration", "1s", code=None)
+                _, run = self.run_script(1, self.url(), script, "--duration", "200ms", code=None)
                 self.assertLess(time.monotonic() - start, 20 * harness.SLOW)
                 self.assertEqual(run.json["transactions"]["committed"], 0)
 
@@ -41,7 +41,7 @@ class Endless(workload_faults.Case):
                 script = self.script(TABLE + GET + 'local n = 0\ntransaction("x", function()\n'
                                      "n = n + 1 get:run(1)\nif n > 5 and session.id == 1 then\n"
                                      + body + "\nend\nend)\n")
-                ended, run = self.run_script(2, self.url(), script, "--duration", "1s", code=1)
+                ended, run = self.run_script(2, self.url(), script, "--duration", "200ms", code=1)
                 ledger = run.json["transactions"]
                 self.assertGreaterEqual(ledger["committed"], 5)
                 self.assertEqual((ledger["failed"], run.sessions["dropped"]), (1, 1), ended)
@@ -53,7 +53,7 @@ class Endless(workload_faults.Case):
         script = self.script('local any = uniform(1, 9)\nlocal t = dataset("t", 0, {{"a", "int32", derive(row(), '
                              "function() return any() end)}})\n"
                              'transaction("x", function() t:append(1000000000) end, {autocommit = true})\n')
-        _, run = self.run_script(1, self.url(), script, "--duration", "1s", code=1)
+        _, run = self.run_script(1, self.url(), script, "--duration", "200ms", code=1)
         ledger = run.json["transactions"]
         self.assertEqual((ledger["begun"], ledger["in_doubt"], run.sessions["dropped"]), (1, 1, 0), ledger)
         self.assertGreater(run.json["rows"]["in_doubt"], 0)

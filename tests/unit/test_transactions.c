@@ -48,7 +48,7 @@ struct conditions {
     bool is_overdue;      /* the call that fails was cut */
     bool has_group_rates; /* other groups of sessions have a rate */
     bool was_cut;         /* the connection was cut at the end of the run */
-    bool is_grouped;      /* the session runs the second transaction alone */
+    bool is_grouped;      /* the session's group runs only the second transaction */
 };
 
 struct transactions_case {
