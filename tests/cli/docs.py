@@ -111,8 +111,9 @@ def smaller(code):
     code = re.sub(r"(RECORDS=)(\d+)", lambda m: m[1] + fewer(m[2]), code)
     code = re.sub(r"--warm-up \d+s", "--warm-up 500ms", code)
     code = re.sub(r"(--fail-if '\w+<)[\d.]+", r"\g<1>0.0001", code)  # small runs differ much
-    return re.sub(r"--duration (\d+)([sm])",
-                  lambda m: m[0] if m[2] == "s" and int(m[1]) <= 2 else "--duration 2s", code)
+    code = re.sub(r"--hold 1\b", "--hold 0.3", code)
+    code = re.sub(r"--stage \S+", lambda m: re.sub(r"\b\d+s:", "500ms:", m[0]), code)
+    return re.sub(r"--duration \d+[sm]", "--duration 2s" if "--mark" in code else "--duration 1s", code)
 
 
 def free_port():
