@@ -66,13 +66,18 @@ static struct text_value text_of(const struct column *column, union column_value
         length = snprintf(out, VALUE_TEXT_BYTES, "%.17g", values.float64[row]);
         break;
     case COLUMN_TIMESTAMP: {
-        const struct column seconds = {.type = COLUMN_TIMESTAMP};
-        const int64_t whole = whole_value(&seconds, values, row);
-        length = snprintf(out, VALUE_TEXT_BYTES, "%010" PRId64 ".%09" PRId64, whole,
-                          values.int64[row] - whole * NS_PER_S);
         /* a parameter has no server type: it is written in whole seconds */
-        length -= column->native_type == 0 || column->scale == 0 ? NS_DIGITS + 1
-                                                                 : NS_DIGITS - column->scale;
+        const uint8_t scale = column->native_type == 0 ? 0 : column->scale;
+        const struct column rounded = {.type = COLUMN_TIMESTAMP, .scale = scale};
+        const int64_t units = whole_value(&rounded, values, row);
+        const uint64_t size = units < 0 ? -(uint64_t)units : (uint64_t)units;
+        const uint64_t second = value_powers_of_ten[scale];
+        length = snprintf(out, VALUE_TEXT_BYTES, "%s%0*" PRIu64, units < 0 ? "-" : "",
+                          units < 0 ? 9 : 10, size / second);
+        if (scale > 0) {
+            length += snprintf(out + length, VALUE_TEXT_BYTES - (size_t)length, ".%0*" PRIu64,
+                               (int)scale, size % second);
+        }
         break;
     }
     case COLUMN_IP6:
@@ -317,6 +322,14 @@ static void add_value(struct buffer *out, const struct column *column, union col
     }
 }
 
+/* Returns whether a value is a time with a fraction in the last second before 1970, which has no
+ * text: the server reads "-0.5" as 0.5. */
+static bool is_without_text(const struct column *column, union column_values values, size_t row)
+{
+    return column->type == COLUMN_TIMESTAMP && column->scale > 0 && values.int64[row] < 0 &&
+           values.int64[row] > -NS_PER_S;
+}
+
 const struct column *clickhouse_add_rows(struct buffer *out, const struct batch *batch,
                                          enum clickhouse_method method)
 {
@@ -340,6 +353,8 @@ const struct column *clickhouse_add_rows(struct buffer *out, const struct batch 
             }
             if (column_is_null(&batch->columns[i], row)) {
                 buffer_add_text(out, is_json ? "null" : "\\N");
+            } else if (is_without_text(column, batch->columns[i].values, row)) {
+                return column;
             } else {
                 add_value(out, column, batch->columns[i].values, row, is_json);
             }
@@ -389,7 +404,8 @@ bool clickhouse_take_line(void *context, char *line, size_t length)
 {
     struct clickhouse_reading *reading = context;
     size_t count = 0;
-    /* an error that occurs after the status 200 was sent is the last line of the answer */
+    /* an error that occurs after the status 200 was sent ends the answer; its text may have several
+     * lines */
     if (is_exception(line)) {
         snprintf(reading->exception, sizeof reading->exception, "%s", line);
     }
@@ -419,6 +435,19 @@ bool clickhouse_take_line(void *context, char *line, size_t length)
            reading->answer->take(reading->answer->context, reading->cells, count);
 }
 
+static bool is_of_word(char letter)
+{
+    return letter == '_' || isalnum((unsigned char)letter);
+}
+
+/* Returns whether a word begins at `at`, and ends where `word` ends. */
+static bool is_word_at(const char *sql, const char *at, const char *word)
+{
+    const size_t length = strlen(word);
+    return strncasecmp(at, word, length) == 0 && (at == sql || !is_of_word(at[-1])) &&
+           !is_of_word(at[length]);
+}
+
 uint64_t clickhouse_count_values(const char *sql)
 {
     uint64_t rows = 0;
@@ -433,9 +462,11 @@ uint64_t clickhouse_count_values(const char *sql)
             if (*at == '\0') {
                 break;
             }
-        } else if (depth == 0 && !has_values && strncasecmp(at, "values", 6) == 0) {
-            has_values = at[-1] != '_' && !isalnum((unsigned char)at[-1]) && at[6] != '_' &&
-                         !isalnum((unsigned char)at[6]);
+        } else if (depth == 0 && !has_values && is_word_at(sql, at, "values")) {
+            has_values = true;
+        } else if (depth == 0 && !has_values &&
+                   (is_word_at(sql, at, "select") || is_word_at(sql, at, "with"))) {
+            return 0;
         } else if (*at == '(') {
             rows += depth++ == 0 && has_values ? 1 : 0;
         } else if (*at == ')' && depth > 0) {

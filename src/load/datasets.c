@@ -446,8 +446,12 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
         return rows == 0 ? STATUS_OK : survey_chunks(place, work, rows, error);
     }
     return refuse(
-        error, "table '%.60s' has %s %s, but %.40s declares %s: %s", dataset->name,
+        error, "table '%.60s' has %s %s, but %.40s declares %s: %s%s", dataset->name,
         UNITS_COUNT(rows), units_plural(rows, "row", "rows"), script, UNITS_COUNT(dataset->rows),
+        work->mark.is_loading && !work->mark.has_same_rows
+            ? "its load was interrupted, and had another text of the script or other options "
+              "(--set, --seed); "
+            : "",
         can_go_on ? "'append prepare' loads the missing rows, --recreate loads all rows again"
                   : REMEDY(&work->mark, dataset->name));
 }
@@ -718,8 +722,8 @@ static enum status make_table(const struct datasets_place *place, struct table_l
     } else {
         const struct script_dataset *dataset = work->dataset;
         work->mark.is_valid = true;
-        status =
-            table_load_write_mark(place->plan, place->setup, place->conn, dataset, true, error);
+        status = table_load_write_mark(place->plan, place->setup, place->conn, dataset, true,
+                                       dataset->rows > 0, error);
         status = status == STATUS_OK ? check_engine(place, dataset, &table, error) : status;
         status = status == STATUS_OK ? check_columns(place, dataset, &table, &work->mark, error)
                                      : status;
@@ -776,13 +780,20 @@ enum status datasets_make(const struct datasets_place *place, struct datasets *d
 {
     enum status status = drop_old(place, datasets, error);
     for (size_t i = 0; status == STATUS_OK && i < datasets->count; i++) {
-        if (datasets->works[i].create.length > 0) {
-            status = make_table(place, &datasets->works[i], error);
+        struct table_load *work = &datasets->works[i];
+        if (work->create.length > 0) {
+            status = make_table(place, work, error);
+        } else if (work->phase != PHASE_DONE && work->phase != PHASE_FINISH && work->rows == 0) {
+            /* an older mark of the empty table does not describe the rows of this load */
+            status = table_load_write_mark(place->plan, place->setup, place->conn, work->dataset,
+                                           false, true, error);
+            place->on_answer(place->context);
         }
     }
     status = status == STATUS_OK ? prepare_statements(place, datasets, error) : status;
     for (size_t i = 0; i < datasets->count; i++) {
         place->setup->made.tables += datasets->works[i].is_made;
+        datasets->undone = datasets->works[i].is_made ? UNDONE_STAY : datasets->undone;
     }
     if (status != STATUS_OK && status != STATUS_LOST) {
         datasets_undo(place, datasets);
@@ -810,20 +821,24 @@ static bool is_untouched(const struct datasets_place *place, const struct table_
 
 void datasets_undo(const struct datasets_place *place, struct datasets *datasets)
 {
-    datasets->is_undone = true;
-    for (size_t i = 0; i < datasets->count && datasets->is_undone; i++) {
+    for (size_t i = 0; i < datasets->count; i++) {
         const struct table_load *work = &datasets->works[i];
-        datasets->is_undone = !work->is_made || is_untouched(place, work);
+        if (work->is_made && !is_untouched(place, work)) {
+            datasets->undone = UNDONE_SHARED;
+            return;
+        }
     }
     /* the last table first: it may refer to the tables before it */
-    for (size_t i = datasets->count; i > 0 && datasets->is_undone; i--) {
+    for (size_t i = datasets->count; i > 0; i--) {
         const struct table_load *work = &datasets->works[i - 1];
         struct error error = {.kind = ERROR_NONE};
-        datasets->is_undone =
-            !work->is_made ||
+        if (work->is_made &&
             ask_drop_table(place->plan->adapter, place->conn, &place->setup->connection,
-                           work->dataset->name, &error) == STATUS_OK;
+                           work->dataset->name, &error) != STATUS_OK) {
+            return;
+        }
     }
+    datasets->undone = datasets->undone == UNDONE_STAY ? UNDONE_DROPPED : datasets->undone;
 }
 
 /* A table that cleanup is to drop. */

@@ -43,7 +43,7 @@ enum status datasets_make(const struct datasets_place *place, struct datasets *d
 
 /* datasets_is_script_wrong returns whether the load failed because of the script and would fail
  * again. datasets_undo then drops the tables that datasets_make created, unless one of them may
- * have rows that the load did not store. */
+ * have rows that the load did not store; loader_explain says what became of them. */
 bool datasets_is_script_wrong(const struct datasets *datasets);
 void datasets_undo(const struct datasets_place *place, struct datasets *datasets);
 

@@ -340,7 +340,7 @@ static enum status finish_table(struct loader *loader, const struct table_load *
     }
     return status == STATUS_OK && dataset->rows > 0
                ? table_load_write_mark(plan, loader->loading->setup, loader->conn, dataset, false,
-                                       error)
+                                       false, error)
                : status;
 }
 
@@ -456,29 +456,40 @@ bool loader_wait(struct datasets *datasets, struct load_counts *counts)
     return goes_on;
 }
 
-void loader_explain(const struct datasets *datasets, const struct plan *plan, struct error *error)
+void loader_explain(const struct datasets *datasets, const struct plan *plan,
+                    const struct setup *setup, struct error *error)
 {
+    static const char *const new_tables[] = {
+        [UNDONE_NONE] = "",
+        [UNDONE_STAY] = "the new tables could not all be dropped; ",
+        [UNDONE_SHARED] = "the new tables stay, because they may have rows of others; --recreate "
+                          "replaces the tables",
+        [UNDONE_DROPPED] = "the new tables are dropped"};
+    const bool has_marks = setup->connection.table_mark != NULL;
     uint64_t all, there;
     bool can_go_on = true;
     for (size_t i = 0; i < datasets->count; i++) {
         const struct table_load *work = &datasets->works[i];
-        can_go_on = can_go_on && (work->phase == PHASE_DONE || work->key != NULL ||
-                                  work->loaded + work->rows == 0);
+        can_go_on =
+            can_go_on && (work->phase == PHASE_DONE ||
+                          (has_marks && (work->key != NULL || work->loaded + work->rows == 0)));
     }
     add_up(datasets, &all, &there);
-    const char *advice = "'append prepare' loads the rest";
+    const char *about = "", *advice = "'append prepare' loads the rest";
     if (datasets->is_script_wrong) {
-        advice = datasets->is_undone ? "the new tables are dropped"
-                                     : "the new tables stay, because others may have added rows; "
-                                       "--recreate replaces the tables";
-    } else if (!can_go_on) {
-        advice = "--recreate loads all rows again";
+        about = new_tables[datasets->undone];
+    }
+    if (datasets->undone == UNDONE_DROPPED || datasets->undone == UNDONE_SHARED) {
+        advice = "";
+    } else if (datasets->is_script_wrong || !can_go_on) {
+        advice = has_marks ? "--recreate loads all rows again"
+                           : "--recreate with the names of the tables loads all rows again";
     } else if (plan->command == COMMAND_PREPARE) {
         advice = "the same command loads the rest";
     }
-    char rest[160];
-    snprintf(rest, sizeof rest, "%s of %s rows are loaded; %s", UNITS_COUNT(there),
-             UNITS_COUNT(all), advice);
+    char rest[200];
+    snprintf(rest, sizeof rest, "%s of %s rows are loaded; %s%s", UNITS_COUNT(there),
+             UNITS_COUNT(all), about, advice);
     if (interrupt_requested()) {
         error_clear(error);
         error_set(error, ERROR_CANCELLED, 0, NULL, "interrupted: %s", rest);

@@ -40,6 +40,7 @@ enum status loader_begin(struct datasets *datasets, const struct plan *plan, str
                          struct error *error);
 bool loader_wait(struct datasets *datasets, struct load_counts *counts);
 enum status loader_end(struct datasets *datasets, struct error *error);
-void loader_explain(const struct datasets *datasets, const struct plan *plan, struct error *error);
+void loader_explain(const struct datasets *datasets, const struct plan *plan,
+                    const struct setup *setup, struct error *error);
 
 #endif

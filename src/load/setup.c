@@ -452,7 +452,7 @@ static enum exit_code end_load(struct setup *setup, const struct plan *plan, str
         };
         task_run(&task, &(struct error){.kind = ERROR_NONE});
     }
-    loader_explain(setup->datasets, plan, error);
+    loader_explain(setup->datasets, plan, setup, error);
     return interrupt_requested() ? EXIT_CODE_INTERRUPTED : task_exit_code(error);
 }
 
@@ -683,7 +683,8 @@ enum exit_code setup_cleanup(const struct plan *plan, char *line, size_t size, s
     }
     line[0] = '\0';
     if (cleanup.count == 0 && code == EXIT_CODE_OK) {
-        snprintf(line, size, "nothing was dropped: no table exists that append prepare makes for %.60s",
+        snprintf(line, size,
+                 "nothing was dropped: no table exists that append prepare makes for %.60s",
                  plan->script->name);
     } else if (cleanup.count > 0) {
         snprintf(line, size, "dropped %s %s: %s", UNITS_COUNT(cleanup.count),

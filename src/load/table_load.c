@@ -1,6 +1,9 @@
 #include "load/table_load.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+#include "plan/facts.h"
 
 uint64_t table_load_chunk_rows(const struct table_load *work, uint64_t chunk)
 {
@@ -14,12 +17,25 @@ const char *table_load_script_name(const struct script *script)
     return slash == NULL ? script->name : slash + 1;
 }
 
-/* Returns where the mark of a script's table is kept. The result borrows `what`, into which this
- * function writes the part of the mark for people: the script's name and parameters. */
+/* The texts that struct table_mark_place borrows. */
+struct mark_texts {
+    struct buffer what; /* for people: the script's name and parameters */
+    struct buffer rows; /* the script's hash, and the seed if the user gave it */
+};
+
+static void free_texts(struct mark_texts *texts)
+{
+    buffer_fini(&texts->what);
+    buffer_fini(&texts->rows);
+}
+
+/* Returns where the mark of a script's table is kept. Writes the texts; the caller frees them. A
+ * seed that append has drawn is not part of the mark: a load that is resumed draws another. */
 static struct table_mark_place mark_place(const struct plan *plan, const struct setup *setup,
                                           struct adapter_conn *conn, const char *table_name,
-                                          struct buffer *what)
+                                          struct mark_texts *texts)
 {
+    struct buffer *const what = &texts->what;
     const struct script *script = plan->script;
     buffer_add_text(what, table_load_script_name(script));
     for (size_t i = 0; i < script->param_count; i++) {
@@ -28,35 +44,38 @@ static struct table_mark_place mark_place(const struct plan *plan, const struct 
             buffer_add_format(what, " %s=%s", param->name, param->value);
         }
     }
+    buffer_add_text(&texts->rows, script->hash);
+    if (plan->is_seed_given) {
+        buffer_add_format(&texts->rows, " seed %" PRIu64, plan->facts->seed);
+    }
     return (struct table_mark_place){.adapter = plan->adapter,
                                      .conn = conn,
                                      .connection = &setup->connection,
                                      .table_name = table_name,
                                      .what = buffer_text(what),
-                                     .rows = script->hash};
+                                     .rows = buffer_text(&texts->rows)};
 }
 
 enum status table_load_read_mark(const struct plan *plan, const struct setup *setup,
                                  struct adapter_conn *conn, const char *table_name,
                                  struct table_mark *mark, struct error *error)
 {
-    struct buffer what = {0};
-    const struct table_mark_place place = mark_place(plan, setup, conn, table_name, &what);
+    struct mark_texts texts = {.what = {0}};
+    const struct table_mark_place place = mark_place(plan, setup, conn, table_name, &texts);
     const enum status status = table_mark_read(&place, mark, error);
-    buffer_fini(&what);
+    free_texts(&texts);
     return status;
 }
 
 enum status table_load_write_mark(const struct plan *plan, const struct setup *setup,
                                   struct adapter_conn *conn, const struct script_dataset *dataset,
-                                  bool is_new, struct error *error)
+                                  bool is_new, bool is_loading, struct error *error)
 {
-    const bool is_loading = is_new && dataset->rows > 0;
-    struct buffer what = {0};
-    const struct table_mark_place place = mark_place(plan, setup, conn, dataset->name, &what);
+    struct mark_texts texts = {.what = {0}};
+    const struct table_mark_place place = mark_place(plan, setup, conn, dataset->name, &texts);
     const enum status status =
         table_mark_write(&place, dataset->table.columns[0].name, is_new, is_loading, error);
-    buffer_fini(&what);
+    free_texts(&texts);
     return status;
 }
 

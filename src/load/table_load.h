@@ -49,6 +49,14 @@ struct table_load {
     uint64_t loaded;  /* number of rows loaded by this load */
 };
 
+/* What became of the tables that datasets_make created, after the script's load failed. */
+enum undone {
+    UNDONE_NONE,    /* no table was new */
+    UNDONE_STAY,    /* not all of the tables were dropped */
+    UNDONE_SHARED,  /* the tables stay: one of them may have rows that the load did not store */
+    UNDONE_DROPPED, /* all new tables were dropped */
+};
+
 struct datasets {
     size_t count; /* number of declared tables */
     struct table_load *works;
@@ -56,7 +64,7 @@ struct datasets {
     struct statement *statements;
     char **texts;            /* texts of the statements */
     bool is_script_wrong;    /* the load failed because of the script, and would fail again */
-    bool is_undone;          /* datasets_undo has dropped the new tables */
+    enum undone undone;      /* what became of the new tables */
     struct loading *loading; /* the load in progress; owned; NULL at other times */
 };
 
@@ -71,11 +79,11 @@ enum status table_load_read_mark(const struct plan *plan, const struct setup *se
                                  struct adapter_conn *conn, const char *table_name,
                                  struct table_mark *mark, struct error *error);
 
-/* Writes append's mark on a table. `is_new`: the table was just created, and its rows are still to
- * be loaded; otherwise all rows are loaded. */
+/* Writes append's mark on a table. `is_new`: the table was just created. `is_loading`: the table's
+ * rows are still to be loaded; false: all rows are loaded, or the script declares no rows. */
 enum status table_load_write_mark(const struct plan *plan, const struct setup *setup,
                                   struct adapter_conn *conn, const struct script_dataset *dataset,
-                                  bool is_new, struct error *error);
+                                  bool is_new, bool is_loading, struct error *error);
 
 /* Executes the statement in *sql. */
 enum status table_load_execute(const struct plan *plan, struct adapter_conn *conn,

@@ -1,5 +1,6 @@
 #include "script/scalar.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -90,7 +91,7 @@ bool scalar_to_real(const struct draw_value *value, double *real)
     }
     snprintf(text, sizeof text, "%.*s", (int)value->length, value->text);
     *real = strtod(text, &end);
-    return *end == '\0';
+    return *end == '\0' && strpbrk(text, "xX") == NULL;
 }
 
 bool scalar_store(const struct column *column, const struct draw_value *value, union scalar *at,
@@ -110,11 +111,14 @@ bool scalar_store(const struct column *column, const struct draw_value *value, u
         if (!scalar_to_real(value, &real)) {
             return false;
         }
-        if (column->type == COLUMN_FLOAT32) {
-            at->float32 = (float)real;
-        } else {
+        if (column->type == COLUMN_FLOAT64) {
             at->float64 = real;
+            return true;
         }
+        if (isfinite(real) && !(fabs(real) <= (double)FLT_MAX)) {
+            return false;
+        }
+        at->float32 = (float)real;
         return true;
     case COLUMN_DECIMAL: {
         const int64_t unit = (int64_t)value_powers_of_ten[column->scale];
@@ -124,11 +128,17 @@ bool scalar_store(const struct column *column, const struct draw_value *value, u
             at->int64 = fits ? whole * unit : 0;
             return fits;
         }
+        /* a text is read exactly, except with more digits of the fraction than the column has */
+        if (value->type == DRAW_IS_TEXT && value->length <= UINT32_MAX &&
+            value_text_read(column, (struct text_value){value->text, (uint32_t)value->length},
+                            &at->int64)) {
+            return true;
+        }
         if (!scalar_to_real(value, &real) || !(fabs(real) * (double)unit <= (double)most)) {
             return false;
         }
         at->int64 = llround(real * (double)unit);
-        return true;
+        return at->int64 <= most && at->int64 >= -most;
     }
     case COLUMN_TEXT:
     case COLUMN_JSON:

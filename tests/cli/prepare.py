@@ -14,14 +14,15 @@ OLTP = ("--workload", "oltp", "--set", "tables=2,table_size=12000")
 # number of the row.
 SLOW_SCRIPT = """
 local rows, numbered = param("rows", 60000), param("numbered", true)
+local loops, varies = param("loops", 3000), param("varies", false)
 local busy = derive(row(0), function(i)
    local s = 0
-   for k = 1, 3000 do s = s + k end
+   for k = 1, loops do s = s + k end
    return "v" .. i
 end)
 local id, name = row(5), format("n%07d", row())
 dataset("slow", rows, {{"id", "int32", id, key = numbered}, {"name", "text(20)", name, key = not numbered},
-   {"v", "text(40)", busy}}, {index = {"v", "name, v"}})
+   {"v", "text(40)", busy}}, {index = {"v", "name, v"}, varies = varies})
 local get = statement("get", "SELECT v FROM slow WHERE id = ?", {"int32"})
 transaction("t", function() get:run(5) end, {autocommit = true})
 """
@@ -313,10 +314,13 @@ class Prepare(Others):
     def test_another_load_is_not_taken_up(self):
         """An interrupted load resumes only with the same options for its rows."""
         script = ("--workload", self.script(SLOW_SCRIPT))
-        self.interrupted(*script)
+        self.interrupted(*script, "--seed", 1)
         there = self.counts("slow")
+        for seed in (("--seed", 2), ()):
+            self.refused_prepare(*script, *seed, pattern=r"'slow' has [\d,]+ rows, .* other options \(--set, --seed\)")
         self.refused_prepare(*script, "--set", "rows=70000", pattern="'slow' has [\\d,]+ rows, .* declares "
-                             "70,000: 'append cleanup' drops it, --recreate replaces it")
+                             "70,000: its load was interrupted, and had another text of the script or other options "
+                             r"\(--set, --seed\); 'append cleanup' drops it, --recreate replaces it")
         self.assertEqual(self.counts("slow"), there)
         self.prepare(*script, "--recreate", "--set", "rows=100")
         self.assertEqual(self.counts("slow"), [100])
@@ -380,6 +384,18 @@ class Prepare(Others):
         self.assertRegex(ended.reason, "rows are loaded; --recreate loads all rows again")
         self.refused_prepare(*script, pattern="'slow' has [\\d,]+ rows, .* --recreate replaces it")
         self.prepare(*script, "--recreate")
+        self.assertEqual(self.counts("slow"), [60000])
+
+    def test_an_emptied_table(self):
+        """The mark describes the load that goes on, not the load before the table was emptied."""
+        script = ("--workload", self.script(SLOW_SCRIPT), "--set")
+        fast, slow = (*script, "loops=1,varies=true"), (*script, "varies=true")
+        self.prepare(*fast)
+        self.sql("delete from slow")
+        self.interrupted(*slow)
+        self.refused_run(*slow, pattern="'slow' has [\\d,]+ rows, .* 'append prepare' loads the missing rows")
+        self.refused_prepare(*fast, pattern="'slow' has [\\d,]+ rows, .* its load was interrupted")
+        self.prepare(*slow)
         self.assertEqual(self.counts("slow"), [60000])
 
     def test_cleanup(self):
@@ -454,6 +470,6 @@ class BesideOthers:
         harness.wait_until(lambda: "slow" in self.tables() and self.counts("slow")[0] > 0, "the first rows")
         self.sql("insert into slow (id, v) values (60004, 'mine')")
         ended = self.end(process, 2)
-        self.assertRegex(ended.reason, "table 'slow': .*the new tables stay, because others may have added rows; --recreate replaces "
-                         "the tables")
+        self.assertRegex(ended.reason, "table 'slow': .*the new tables stay, because they may have rows of others; --recreate "
+                         "replaces the tables")
         self.assertEqual(self.sql("select v from slow where id = 60004"), "mine")

@@ -37,7 +37,7 @@ class Bounds(harness.Case, Searching):
                                       code=1)
         self.assertEqual((search.search["end"], search.search["max_rows"]), ("rows", 50000))
         self.assertGreaterEqual(search.rows["acknowledged"], 50000)
-        self.assertRegex(ended.out, r"(?m)^Stopped +by the bound on rows, not by the server: 50,000 rows were written; raise --max-rows")
+        self.assertRegex(ended.out, r"(?m)^Stopped +by the bound on rows, not by the server: 50,000 rows were written;\n +raise --max-rows")
         self.assertIsNone(search.search["removal"])
         self.assertNotIn("Written", ended.out)
 

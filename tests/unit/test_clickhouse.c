@@ -125,17 +125,20 @@ TEST(test_values)
     }
 }
 
-/* A time before 1970 is rounded down, as is a time after it. */
+/* A time before 1970 is rounded down, as is a time after it. The server reads the text
+ * "-000000001.500" as -1.5 s, and "-000000000.500" as 0.5 s. */
 TEST(test_moments_before_1970)
 {
-    static const int64_t moments[] = {-1, -1000000, -1000001};
+    static const int64_t moments[] = {-1, -1000000, -1000001, -1500000000};
     static const char *const expected[] = {"ffffffffffffffff", "ffffffffffffffff",
-                                           "feffffffffffffff"};
+                                           "feffffffffffffff", "24faffffffffffff"};
+    static const char *const texts[] = {"unfit", "unfit", "unfit", "-000000001.500"};
     struct table table;
     describe("DateTime64(3, 'UTC')", "", &table);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         const union column_values values = {.int64 = &moments[i]};
         assert_string_equal(sent(&table, values, CLICKHOUSE_ROWBINARY), expected[i]);
+        assert_string_equal(sent(&table, values, CLICKHOUSE_TSV), texts[i]);
     }
     table_fini(&table);
 }
@@ -311,6 +314,11 @@ TEST(test_rows_of_an_insert)
         clickhouse_count_values("insert into t (values, b) values (1, (2)), ('),(', 3)"), 2);
     assert_int_equal(clickhouse_count_values("INSERT INTO `a)(` VALUES('it\\'s (')"), 1);
     assert_int_equal(clickhouse_count_values("insert into t select * from values_of(3)"), 0);
+    assert_int_equal(
+        clickhouse_count_values("insert into t select * from values('x Int32', 1, 2, 3)"), 0);
+    assert_int_equal(
+        clickhouse_count_values("insert into t with (1) as x select values from s where (x)"), 0);
+    assert_int_equal(clickhouse_count_values("insert into t format values (1), (2)"), 2);
     assert_int_equal(clickhouse_count_values("select (1), 'values (2)'"), 0);
     assert_int_equal(clickhouse_count_values("insert into t values ('"), 1);
 }

@@ -762,7 +762,7 @@ static void load_tables(struct buffer *text, int64_t rows_of_others)
         datasets_undo(&place, datasets);
     }
     if (status != STATUS_OK) {
-        loader_explain(datasets, &plan, &error);
+        loader_explain(datasets, &plan, &setup, &error);
     }
     /* without the script's path, which has the number of this process */
     for (const char *at = buffer_text(&server.log); *at != '\0';) {
@@ -971,11 +971,12 @@ TEST(loads)
          .script = "dataset('t', 5, {{'id', 'int64', derive(row(), function(i) return i ~= 3 and i "
                    "or 'x' end)}})",
          .rows_of_others = 1,
-         .expected = "append t id\n"
-                     "3: 0 of 5 rows, 0 loaded; made 0 rows, 0 indexes; table 't': : dataset 't': "
-                     "row 2: the text 'x' does not fit column 'id' (int64) (0 of 5 rows are "
-                     "loaded; the new tables stay, because others may have added rows; --recreate "
-                     "replaces the tables) (script)"},
+         .expected =
+             "append t id\n"
+             "3: 0 of 5 rows, 0 loaded; made 0 rows, 0 indexes; table 't': : dataset 't': "
+             "row 2: the text 'x' does not fit column 'id' (int64) (0 of 5 rows are "
+             "loaded; the new tables stay, because they may have rows of others; --recreate "
+             "replaces the tables) (script)"},
         {.name = "a load that goes on",
          .script = KEYED("25000", ""),
          .there = 15000,
