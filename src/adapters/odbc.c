@@ -1269,7 +1269,7 @@ static enum status odbc_run(struct adapter_conn *conn, const struct statement *s
         }
         buffer_add_format(&sql, "declare append_numbers no scroll cursor for %s", statement->sql);
         if (status == STATUS_OK) {
-            status = run_one(conn, buffer_text(&sql), error);
+            status = run_written(conn, &sql, error);
         }
         buffer_fini(&sql);
         do {

@@ -1137,9 +1137,14 @@ int64_t transactions_leave(struct session *session)
     if (runner == NULL || !atomic_compare_exchange_strong(&runner->where, &where, ABANDONED)) {
         return 0;
     }
+    char place[SCRIPT_PLACE_BYTES];
+    snprintf(place, sizeof place, "%s", runner->script->name);
+    if (runner->state != NULL) {
+        script_place_of(runner->state, place);
+    }
     error_set(&error, ERROR_USAGE, 0, NULL,
               "%s: this code was still running after the run had ended: is there an endless loop?",
-              runner->state == NULL ? runner->script->name : script_place_of(runner->state));
+              place);
     if (runner->append != NULL) {
         /* the rows of the append were in flight, and the connection is about to be closed */
         append_give_up(runner->append);

@@ -77,7 +77,7 @@ struct script_source {
     struct script_set *sets; /* the settings in set_text; they point into set_text */
     size_t set_count;
     atomic_bool is_abandoned; /* the thread that runs the top level was abandoned */
-    /* lock for `dialect` and `statements`, and for main->slow_place during script_load */
+    /* lock for `dialect` and `statements`, and for slow_place of all states of the script */
     pthread_mutex_t lock;
     char *dialect;
     struct statement *statements; /* the statements for `dialect` */
@@ -105,9 +105,10 @@ struct script_state {
     enum script_end end;
     char why[ERROR_TEXT_BYTES]; /* the text of a rollback or of SCRIPT_WRONG */
     enum error_kind why_kind;   /* kind of the error of SCRIPT_WRONG */
-    double bytes_seen;   /* number of bytes that C functions have processed since the last check of
-                            the time */
-    char slow_place[80]; /* place of a call with a pattern that may take long, "x.lua:3" */
+    double bytes_seen; /* number of bytes that C functions have processed since the last check of
+                          the time */
+    char slow_place[SCRIPT_PLACE_BYTES]; /* place of a call with a pattern that may take long,
+                                            "x.lua:3" */
 
     /* Numbers of the declarations so far. A session must declare the same as script_load. */
     size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session,
@@ -135,7 +136,8 @@ struct script_state {
     size_t room_bytes;
     struct buffer cells; /* cells of an answer: each a struct cell, followed by its text */
     size_t cell_count, cell_rows;
-    bool is_answer_full;
+    bool is_answer_full;   /* the answer has too many bytes */
+    bool is_answer_uneven; /* a row of the answer has another number of cells than the first */
 };
 
 /* Functions of sandbox.c. */

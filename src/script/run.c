@@ -81,8 +81,9 @@ static bool copy_cells(void *context, const struct cell *cells, size_t count)
 {
     struct script_state *state = context;
     struct buffer *kept = &state->cells;
-    if (kept->length > ANSWER_BYTES_MAX || (state->cell_rows > 0 && count != state->cell_count)) {
-        state->is_answer_full = true;
+    state->is_answer_full = kept->length > ANSWER_BYTES_MAX;
+    state->is_answer_uneven = state->cell_rows > 0 && count != state->cell_count;
+    if (state->is_answer_full || state->is_answer_uneven) {
         return false;
     }
     state->cell_count = count;
@@ -117,7 +118,7 @@ static uint64_t run_statement(lua_State *lua, bool (*take)(void *, const struct 
     bind_values(lua, state, number, &batch);
     buffer_clear(&state->cells);
     state->cell_rows = state->cell_count = 0;
-    state->is_answer_full = false;
+    state->is_answer_full = state->is_answer_uneven = false;
     const bool has_values = batch.table->column_count > 0;
     const enum status status =
         host->run(host->context, number, has_values ? &batch : NULL, &answer);
@@ -127,7 +128,13 @@ static uint64_t run_statement(lua_State *lua, bool (*take)(void *, const struct 
         return 0;
     }
     require_ok(lua, status);
-    DEMAND(lua, !state->is_answer_full && !buffer_failed(&state->cells),
+    DEMAND_MEMORY(lua, !buffer_failed(&state->cells));
+    DEMAND(
+        lua, !state->is_answer_uneven,
+        "statement '%s' returns rows with different numbers of columns: use :run, which discards "
+        "them",
+        state->script->statements[number].name);
+    DEMAND(lua, !state->is_answer_full,
            "statement '%s' returns more than %d MiB: read fewer rows, or use :run, which discards "
            "them",
            state->script->statements[number].name, ANSWER_BYTES_MAX >> 20);

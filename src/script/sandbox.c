@@ -398,17 +398,15 @@ static const char *skip_item(const char *at, const char *end)
 static void keep_place(lua_State *lua)
 {
     struct script_state *state = state_of(lua);
+    struct script_source *source =
+        state->declaring != NULL ? state->declaring->source : state->script->source;
     luaL_where(lua, 1);
     const char *place = lua_tostring(lua, -1);
-    if (state->declaring != NULL) {
-        pthread_mutex_lock(&state->declaring->source->lock);
-    }
+    pthread_mutex_lock(&source->lock);
     /* copies the place without the ": " after "x.lua:3" */
     snprintf(state->slow_place, sizeof state->slow_place, "%.*s",
              place[0] == '\0' ? 0 : (int)strlen(place) - 2, place);
-    if (state->declaring != NULL) {
-        pthread_mutex_unlock(&state->declaring->source->lock);
-    }
+    pthread_mutex_unlock(&source->lock);
     lua_pop(lua, 1);
 }
 

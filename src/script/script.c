@@ -1,5 +1,6 @@
 #include "script/internal.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -99,15 +100,17 @@ static enum status find_source(struct script_source *source, const char *name, s
     return STATUS_OK;
 }
 
-/* Returns whether `text` has a method or field named append. */
+/* Returns whether `text` may have a method or field named append. */
 static bool names_append(const char *text)
 {
-    const char *at = text;
-    while ((at = strstr(at, "append")) != NULL) {
-        if (at > text && strchr(":.\"'[", at[-1]) != NULL) {
+    for (const char *at = text; (at = strstr(at, "append")) != NULL; at++) {
+        const char *before = at;
+        while (before > text && isspace((unsigned char)before[-1])) {
+            before--;
+        }
+        if (before > text && strchr(":.\"'[", before[-1]) != NULL) {
             return true;
         }
-        at++;
     }
     return false;
 }
@@ -233,7 +236,7 @@ static bool await_loading(struct loading *loading, pthread_t thread)
 static void abandon_loading(struct loading *loading, pthread_t thread, struct error *error)
 {
     struct script_source *source = loading->script->source;
-    char place[80] = "";
+    char place[SCRIPT_PLACE_BYTES] = "";
     atomic_store(&source->is_abandoned, true);
     pthread_detach(thread);
     pthread_mutex_lock(&source->lock);

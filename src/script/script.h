@@ -24,6 +24,7 @@
 #include "script/draw.h"
 
 enum {
+    SCRIPT_PLACE_BYTES = 80, /* size of the text "x.lua:3", which is cut if it is longer */
     /* longest name of a statement, transaction or parameter, with its NUL */
     SCRIPT_NAME_BYTES = 48,
     SCRIPT_NO_DATASET = -1,
@@ -319,9 +320,9 @@ enum script_end script_try(struct script_state *state, size_t transaction, uint6
  * longer pending. */
 void script_transaction_ended(struct script_state *state);
 
-/* Returns the place, such as "x.lua:3", of the latest call that may compute for very long. Returns
+/* Copies the place, such as "x.lua:3", of the latest call that may compute for very long. Copies
  * the script's name if there was no such call. Another thread may call this function meanwhile. */
-const char *script_place_of(const struct script_state *state);
+void script_place_of(const struct script_state *state, char place[SCRIPT_PLACE_BYTES]);
 
 /* Calls the functions that the script gave to on_session. Must be called after each connect. */
 enum script_end script_connected(struct script_state *state, struct error *error);

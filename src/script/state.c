@@ -349,7 +349,11 @@ const struct statement *script_state_statement(const struct script_state *state,
     return &state->statements[number];
 }
 
-const char *script_place_of(const struct script_state *state)
+void script_place_of(const struct script_state *state, char place[SCRIPT_PLACE_BYTES])
 {
-    return state->slow_place[0] != '\0' ? state->slow_place : state->script->name;
+    struct script_source *source = state->script->source;
+    pthread_mutex_lock(&source->lock);
+    snprintf(place, SCRIPT_PLACE_BYTES, "%s",
+             state->slow_place[0] != '\0' ? state->slow_place : state->script->name);
+    pthread_mutex_unlock(&source->lock);
 }

@@ -118,6 +118,9 @@ class BadInput(harness.Case):
         path.write_text("-- append\n" + BODY)
         ended = self.append(2, 100, "null:", "--workload", path, code=2)
         self.assertIn("never calls :append, so a number of rows would never end the run: replace RECORDS (100) by", ended.reason)
+        path.write_text('local t = dataset("syslog_table")\ntransaction("t", function() t:\n append(50) end, {autocommit = true})')
+        _, run = self.run_append(2, 100, "null:", "--workload", path)
+        self.assertEqual(run.json["rows"]["acknowledged"], 100)
 
 
 if __name__ == "__main__":
