@@ -1488,7 +1488,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
     const bool is_plain = !statement->is_prepared && parameters == NULL;
-    const bool is_again = statement->is_prepared && conn->run_last == statement;
+    const bool is_again = statement->is_prepared && conn->run_last == statement && !conn->is_pooled;
     struct answers once = {.small = 0};
     struct answers *const answers = is_again ? &conn->run_answers : &once;
     struct reading reading;

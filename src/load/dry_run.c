@@ -35,6 +35,7 @@ struct dry_run {
     struct buffer *text; /* the lines so far */
     struct adapter_conn *conn;
     struct prepared_set prepared;
+    struct statement *prepared_statements; /* the script's statements, to be prepared */
     struct script_state *state;
     unsigned statements; /* number of statements of this transaction */
     unsigned failed;     /* number of transactions that failed */
@@ -203,15 +204,11 @@ static enum status run_statement(void *context, size_t number, const struct batc
 {
     struct dry_run *run = context;
     const struct script_statement *declared = &run->plan->script->statements[number];
-    struct statement statement = *script_state_statement(run->state, number);
+    const struct statement *statement = &run->prepared_statements[number];
     struct error error = {.kind = ERROR_NONE};
-    const char *lasting = why_lasting(run, statement.sql);
-    /* a database prepares only one statement, so it refuses a second statement that the checks
-     * above have missed */
-    statement.is_prepared = true;
-    statement.slot = (unsigned)number + 1;
+    const char *lasting = why_lasting(run, statement->sql);
     answer->rows = 0;
-    say(run, INDENT, "%s: %s", declared->name, statement.sql);
+    say(run, INDENT, "%s: %s", declared->name, statement->sql);
     show_values(run, parameters);
     if (run->statements++ == STATEMENTS_MAX) {
         error_set(&error, ERROR_LIMIT, 0, NULL,
@@ -225,7 +222,7 @@ static enum status run_statement(void *context, size_t number, const struct batc
     struct shown_rows shown = {.answer = answer};
     struct answer own = {.take = show_row, .context = &shown};
     const int64_t start_ns = mono_now_ns();
-    const enum status status = prepared_run(&run->prepared, &statement, parameters, &own, &error);
+    const enum status status = prepared_run(&run->prepared, statement, parameters, &own, &error);
     const int64_t took_ns = mono_now_ns() - start_ns;
     answer->rows = own.rows;
     if (status == STATUS_OK) {
@@ -459,6 +456,43 @@ static void inspect(struct dry_run *run)
     }
 }
 
+/* Prepares the statements before the first transaction, as a run does: in a transaction, the first
+ * refusal by the server would end it. A statement that the server refuses now, for example because
+ * a temporary table does not exist yet, is prepared when it is run. */
+static enum status prepare_statements(struct dry_run *run, struct error *error)
+{
+    const struct adapter *adapter = run->plan->adapter;
+    const size_t count = run->plan->script->statement_count;
+    struct server_limits limits = {.count = 0};
+    enum status status = STATUS_OK;
+    run->prepared_statements = calloc(count + 1, sizeof *run->prepared_statements);
+    if (run->prepared_statements == NULL) {
+        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the statements of the script");
+        return STATUS_FATAL;
+    }
+    /* the adapter finds out whether a pooler would share prepared statements among connections */
+    if (adapter->server_limits != NULL) {
+        status = adapter->server_limits(adapter, run->conn, &limits, error);
+    }
+    for (size_t i = 0; i < count && status != STATUS_LOST; i++) {
+        struct statement *statement = &run->prepared_statements[i];
+        *statement = *script_state_statement(run->state, i);
+        /* a database prepares only one statement, so it refuses a second statement that
+         * why_lasting has missed */
+        statement->is_prepared = true;
+        statement->slot = (unsigned)i + 1;
+        error_clear(error);
+        status = !limits.is_pooled && why_lasting(run, statement->sql) == NULL
+                     ? prepared_make(&run->prepared, statement, error)
+                     : STATUS_OK;
+    }
+    if (status != STATUS_LOST) {
+        error_clear(error);
+        status = STATUS_OK;
+    }
+    return status;
+}
+
 static enum status run_all(struct task *task, struct adapter_conn *conn, struct error *error)
 {
     struct dry_run *run = task->context;
@@ -484,10 +518,14 @@ static enum status run_all(struct task *task, struct adapter_conn *conn, struct 
     if (status == STATUS_OK) {
         status = refuse_lasting(run, error);
     }
+    if (status == STATUS_OK) {
+        status = prepare_statements(run, error);
+    }
     for (size_t i = 0; i < script->transaction_count && status == STATUS_OK; i++) {
         status = run_transaction(run, i, error);
     }
     prepared_end(&run->prepared);
+    free(run->prepared_statements);
     script_state_destroy(run->state);
     return status;
 }
@@ -502,7 +540,8 @@ enum exit_code dry_run(const struct plan *plan, struct buffer *text, struct erro
                         .context = &run,
                         .what = "the dry run",
                         .notice = "the dry run is still running"};
-    if ((plan->adapter->flags & ADAPTER_FILE) != 0 && access(plan->target.path, F_OK) != 0) {
+    if ((plan->adapter->flags & ADAPTER_FILE) != 0 && access(plan->target.path, F_OK) != 0 &&
+        errno == ENOENT) {
         return usage_refuse(error, "%.160s: %s: append prepare creates the database and its tables",
                             plan->target.path, strerror(errno));
     }

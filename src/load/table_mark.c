@@ -49,8 +49,9 @@ static void read_comment(const struct table_mark_place *place, const char *where
     char hashes[2 * HASH_DIGITS + 2];
     const char *const begin = strstr(comment, TABLE_MARK_PREFIX);
     const size_t length = begin == NULL ? 0 : strlen(begin);
-    snprintf(mark->other, sizeof mark->other, "%.*s",
-             (int)(begin == NULL ? strlen(comment) : (size_t)(begin - comment)), comment);
+    const size_t before = begin == NULL ? strlen(comment) : (size_t)(begin - comment);
+    mark->is_cut = before >= sizeof mark->other;
+    snprintf(mark->other, sizeof mark->other, "%.*s", (int)before, comment);
     write_hashes(place, where, mark->other, hashes, sizeof hashes);
     const size_t hashed = sizeof hashes - 1;
     if (length < strlen(TABLE_MARK_PREFIX) + hashed || length >= sizeof mark->text ||
@@ -255,7 +256,7 @@ enum status table_mark_write(const struct table_mark_place *place, const char *c
     size_t length = 0;
     enum status status = table_mark_read(place, &old, error);
     if (statements == NULL || status != STATUS_OK || strchr(old.other, '\\') != NULL ||
-        !(is_new || old.is_made)) {
+        old.is_cut || !(is_new || old.is_made)) {
         return status;
     }
     if (ask_about(place, statements->place, where, error) == STATUS_LOST) {

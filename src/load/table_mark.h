@@ -39,6 +39,7 @@ struct table_mark {
     bool is_loading;                /* the load has begun and has not ended */
     bool has_same_rows; /* the mark was written with the same `rows` (see table_mark_place) */
     char other[TABLE_MARK_BYTES]; /* the text before the mark in the comment */
+    bool is_cut;                  /* `other` is not the whole text, so the table gets no mark */
     char text[TABLE_MARK_BYTES];  /* the mark; "" if there is no mark */
 };
 
@@ -60,8 +61,9 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
 
 /* Writes the mark on a table that append has just created (`is_new`), or replaces append's own
  * mark; another table that has taken the name gets no mark. `column` is the table's first column. A
- * table stays without a mark if the database has no place for it, or the comment cannot be written;
- * that is not an error. Fails only if the connection is lost. */
+ * table stays without a mark if the database has no place for it, the comment has a long text of
+ * the user's, or the comment cannot be written; that is not an error. Fails only if the connection
+ * is lost. */
 enum status table_mark_write(const struct table_mark_place *place, const char *column, bool is_new,
                              bool is_loading, struct error *error);
 

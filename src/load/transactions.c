@@ -486,12 +486,12 @@ static void do_found(void *context, bool is_found)
     }
 }
 
-/* Counts the checks of a try, unless the try is undone and retried: such a try may have read data
- * that was never committed. */
-static void count_claims(struct transactions *runner, bool is_again)
+/* Counts the checks of a try, unless the server undid the try because of other transactions: such a
+ * try may have read data that was never committed. */
+static void count_claims(struct transactions *runner, bool is_undone)
 {
     const struct claims *claims = &runner->claims;
-    if (!is_again || runner->part != PART_TRANSACTION) {
+    if (!is_undone || runner->part != PART_TRANSACTION) {
         add(runner, RECORDER_CHECKS, claims->checks);
         add(runner, RECORDER_CHECKS_FAILED, claims->checks_failed);
         add(runner, RECORDER_FOUND, claims->found);
@@ -1093,8 +1093,8 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         account_changes(runner, end);
         add(runner, RECORDER_TRY_NS, (uint64_t)MAX(end_ns - try_ns - runner->think_ns, 0));
         add(runner, RECORDER_SCRIPT_NS, (uint64_t)MAX(runner->script_ns, 0));
+        count_claims(runner, end == TRY_PASSING);
         is_again = wait_for_retry(runner, &end);
-        count_claims(runner, is_again);
     } while (is_again);
     if (is_wrong) {
         stop_for(runner, &runner->error); /* called before count_outcome, because the mistake must

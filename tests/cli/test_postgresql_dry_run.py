@@ -49,6 +49,14 @@ transaction("try-kept", function() put:run(62) kept:run() end)
         self.assertEqual(self.count("items"), 10)
         self.assertEqual(self.sql("SELECT count(*) FROM pg_prepared_xacts").strip(), "0")
 
+    def test_a_parameter_without_a_type(self):
+        """append tries the declared type when the server cannot find out one. In a transaction it could not try."""
+        script = self.folder / "s.lua"
+        script.write_text('local get = statement("get", "SELECT ? IS NULL", {"text"})\n'
+                          'transaction("t", function() get:run("x") end)\n')
+        ended = self.append("dry-run", self.url, "--workload", script)
+        self.assertIn("ended, rolled back", ended.out)
+
     def test_killed_session(self):
         script = self.folder / "s.lua"
         script.write_text('local die = statement("die", "SELECT pg_terminate_backend(pg_backend_pid())")\n'

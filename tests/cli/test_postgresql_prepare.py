@@ -155,6 +155,16 @@ class Tables(BesideOthers, Prepare, harness.Postgresql):
         self.sql(f"comment on table log1 is '{mark}'")
         self.append("cleanup", self.url, *script)
 
+    def test_a_long_comment(self):
+        """A comment that leaves no room for the mark stays whole."""
+        comment = "of the user " * 60
+        script = ("--workload", self.script(OTHERS.replace("}})\n", """}}, {create = {postgresql = [[
+            create table log1 (id int primary key, msg text); comment on table log1 is '%s']]}})
+            """ % comment, 1), "others.lua"))
+        self.prepare(*script)
+        self.assertEqual(self.sql("select obj_description('log1'::regclass)"), comment.strip())
+        self.refused("cleanup", self.url, *script, code=2, pattern="append did not make table 'log1'")
+
     def test_a_load_that_was_interrupted_after_its_last_row(self):
         """The same command does what was left: the database numbers further rows, and their number may vary."""
         script = ("--workload", self.script(VARIED))

@@ -68,6 +68,12 @@ class Pooler(Pgbouncer):
             _, run = self.pooled(8, "--workload", workload, "--set", sets, "--transactions", 80)
             self.assertEqual(run.json["transactions"]["committed"], 80)
 
+    def test_nothing_of_a_dry_run_stays_prepared(self):
+        self.pooled(2, "--workload", "oltp", "--set", "table_size=100", "--transactions", 2)
+        for _ in range(4):
+            ended = self.append("dry-run", self.url, "--host", self.folder, "--workload", "oltp", "--set", "table_size=100")
+            self.assertIn("ended, rolled back", ended.out)
+
     def test_a_schema(self):
         self.refused(1, 1, self.url, "--host", self.folder, "--schema", "public", code=2,
                      pattern="unsupported startup parameter: options: .* search_path instead of using --schema")

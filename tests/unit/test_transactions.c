@@ -988,6 +988,14 @@ static const struct transactions_case cases[] = {
      "retries_deadlock 1, | writes 1, others 4, checks 1, checks_failed 1, found 1, | times: "
      "transaction 1, try 1, begin 2, commit 1, rollback 1, add 1, t 1, | log: 0 t committed 2 "
      "timed, | script t x1 1: check failed; | a +3 -0 in doubt +0 -0"},
+    {"checks of the last try, which is undone",
+     "T(function() check(false) found(true) add:run() end, {tries = 1})",
+     1,
+     {0},
+     {{2, STATUS_REJECTED, ERROR_DEADLOCK, 0}},
+     "begin; insert 3; rollback; | 1, turn 1, batches 1 | add: sent 1, refused 1, t: begun 1, "
+     "failed 1, tries 1, | exhausted 1, others 2, | times: begin 1, rollback 1, | log: 0 t failed "
+     "1 timed, | statement add x1 1: refused insert 3;"},
     {"autocommit: checks of each try",
      "A(function() check(false) found(true) add:run() end)",
      1,
