@@ -74,6 +74,15 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
         sweep->table = TABLE_RECREATED;
     }
     sweep->has_marks = found.has_marks;
+    if (sweep->table == TABLE_MADE && sweep->has_begun && !found.has_marks) {
+        if (found.is_there) {
+            return usage_refuse(error,
+                                "this database keeps no mark that shows who made table '%.60s': if "
+                                "it is still the sweep's, add --recreate=%.60s to --resume",
+                                plan.table_name, plan.table_name);
+        }
+        sweep->has_made = true; /* the next run makes it again */
+    }
     /* without --recreate the sweep drops a table only if the sweep has created it */
     if (sweep->table != TABLE_MADE || sweep->has_begun) {
         return EXIT_CODE_OK;

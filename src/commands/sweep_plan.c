@@ -132,7 +132,8 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
             code = option_take(given, entry, value, error);
         }
     }
-    /* take new values of replaceable options; any other option must be as at the sweep's start */
+    /* take new values of replaceable options, and names of tables, which a sweep needs when it
+     * resumes on a database without marks; any other option must be as at the sweep's start */
     const size_t count = given->given_count;
     for (size_t i = 0; i < now.given_count && code == EXIT_CODE_OK; i++) {
         const struct given_option *option = &now.given[i];
@@ -145,7 +146,9 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
             memcpy(given->password, now.password, sizeof given->password);
             continue;
         }
-        if (is_replaceable(option->entry)) {
+        const bool names_tables = strcmp(option->entry->name, "recreate") == 0 &&
+                                  option->value != NULL && find_given(given, "recreate") == NULL;
+        if (is_replaceable(option->entry) || names_tables) {
             code = option_take(given, option->entry, option->value, error);
             continue;
         }

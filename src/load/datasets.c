@@ -722,7 +722,7 @@ static enum status make_table(const struct datasets_place *place, struct table_l
     } else {
         const struct script_dataset *dataset = work->dataset;
         work->mark.is_valid = true;
-        status = table_load_write_mark(place->plan, place->setup, place->conn, dataset, true,
+        status = table_load_write_mark(place->plan, place->setup, place->conn, work,
                                        dataset->rows > 0, error);
         status = status == STATUS_OK ? check_engine(place, dataset, &table, error) : status;
         status = status == STATUS_OK ? check_columns(place, dataset, &table, &work->mark, error)
@@ -785,8 +785,8 @@ enum status datasets_make(const struct datasets_place *place, struct datasets *d
             status = make_table(place, work, error);
         } else if (work->phase != PHASE_DONE && work->phase != PHASE_FINISH && work->rows == 0) {
             /* an older mark of the empty table does not describe the rows of this load */
-            status = table_load_write_mark(place->plan, place->setup, place->conn, work->dataset,
-                                           false, true, error);
+            status =
+                table_load_write_mark(place->plan, place->setup, place->conn, work, true, error);
             place->on_answer(place->context);
         }
     }

@@ -339,8 +339,8 @@ static enum status finish_table(struct loader *loader, const struct table_load *
         return STATUS_REJECTED;
     }
     return status == STATUS_OK && dataset->rows > 0
-               ? table_load_write_mark(plan, loader->loading->setup, loader->conn, dataset, false,
-                                       false, error)
+               ? table_load_write_mark(plan, loader->loading->setup, loader->conn, work, false,
+                                       error)
                : status;
 }
 

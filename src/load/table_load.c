@@ -68,9 +68,11 @@ enum status table_load_read_mark(const struct plan *plan, const struct setup *se
 }
 
 enum status table_load_write_mark(const struct plan *plan, const struct setup *setup,
-                                  struct adapter_conn *conn, const struct script_dataset *dataset,
-                                  bool is_new, bool is_loading, struct error *error)
+                                  struct adapter_conn *conn, const struct table_load *work,
+                                  bool is_loading, struct error *error)
 {
+    const struct script_dataset *dataset = work->dataset;
+    const bool is_new = work->is_made && (is_loading || dataset->rows == 0);
     struct mark_texts texts = {.what = {0}};
     const struct table_mark_place place = mark_place(plan, setup, conn, dataset->name, &texts);
     const enum status status =

@@ -79,11 +79,11 @@ enum status table_load_read_mark(const struct plan *plan, const struct setup *se
                                  struct adapter_conn *conn, const char *table_name,
                                  struct table_mark *mark, struct error *error);
 
-/* Writes append's mark on a table. `is_new`: the table was just created. `is_loading`: the table's
- * rows are still to be loaded; false: all rows are loaded, or the script declares no rows. */
+/* Writes append's mark on a table. `is_loading`: the table's rows are still to be loaded; false:
+ * all rows are loaded, or the script declares no rows. */
 enum status table_load_write_mark(const struct plan *plan, const struct setup *setup,
-                                  struct adapter_conn *conn, const struct script_dataset *dataset,
-                                  bool is_new, bool is_loading, struct error *error);
+                                  struct adapter_conn *conn, const struct table_load *work,
+                                  bool is_loading, struct error *error);
 
 /* Executes the statement in *sql. */
 enum status table_load_execute(const struct plan *plan, struct adapter_conn *conn,

@@ -137,7 +137,7 @@ struct script_state {
     struct buffer cells; /* cells of an answer: each a struct cell, followed by its text */
     size_t cell_count, cell_rows;
     bool is_answer_full;   /* the answer has too many bytes */
-    bool is_answer_uneven; /* a row of the answer has another number of cells than the first */
+    bool is_answer_uneven; /* the rows of the answer have different numbers of cells */
 };
 
 /* Functions of sandbox.c. */

@@ -1,5 +1,6 @@
 """Whole runs against QuestDB, which accepts InfluxDB's line protocol and speaks SQL."""
 
+import signal
 import urllib.error
 
 import databases
@@ -35,6 +36,19 @@ class Appends(databases.EveryRow, databases.Killed, QuestdbCase):
 
     def stored(self):
         return self.server.query("select * from syslog_table")
+
+    def test_a_sweep_that_resumes(self):
+        """QuestDB keeps no marks: the user has to say that the table is still the sweep's."""
+        out = self.folder / "swept"
+        process = self.start("sweep", "--sessions", "1,2", "--records", 3000, "--rate", 2000, self.url, "--out", out)
+        self.wait_for_rows(process, out / "2x3000")
+        process.send_signal(signal.SIGINT)
+        self.end(process, 130)
+        self.refused("sweep", "--resume", out, code=2, pattern="if it is still the sweep's, add --recreate=syslog_table to --resume")
+        self.refused("sweep", "--resume", out, "--recreate", code=2, pattern="differs from the sweep's options")
+        self.append("sweep", "--resume", out, "--recreate=syslog_table")
+        lines = (out / "sweep.csv").read_text().splitlines()
+        self.assertEqual(len([line for line in lines if line.startswith("run,") and ",done," in line]), 2)
 
     def test_counts_wait_until_the_log_is_applied(self):
         rows = harness.fewer(4000)
