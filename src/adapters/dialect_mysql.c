@@ -611,7 +611,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
 
 /* Implements declare_column. A server without types for addresses and UUIDs (not has_types) stores
  * them as bytes; the column's comment then names the type, and describe reads the comment.
- * Timestamps are declared as datetime, which reads as it was written in any time zone. */
+ * Timestamps are declared as datetime, which is read as it was written, whatever the session's time
+ * zone is. */
 static bool declare(const struct column *column, bool is_numbered, bool has_types, char *text,
                     size_t size)
 {

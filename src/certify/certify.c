@@ -119,7 +119,8 @@ static enum status ask(struct course *course, question *asked, int64_t until_ns,
     }
     if (pid < 0) {
         error_set(error, ERROR_SYSTEM, errno, NULL,
-                  "client limit: cannot start a process that asks the server: %s", strerror(errno));
+                  "client limit: cannot start the process that queries the server: %s",
+                  strerror(errno));
         reply->is_ours = true;
         return STATUS_FATAL;
     }

@@ -40,7 +40,7 @@ static enum status fail(struct error *error, const char *what, const char *path)
     const int number = errno;
     error_set(error, ERROR_SYSTEM, number, NULL, "%s %s: %s%s", what, path, strerror(number),
               number == EPERM || number == EACCES
-                  ? ": a disk of append's own needs root (in a container: --privileged)"
+                  ? ": append needs root to make its own disk (in a container: --privileged)"
                   : "");
     return STATUS_FATAL;
 }

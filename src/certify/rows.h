@@ -1,9 +1,9 @@
 /*
  * The rows of append certify.
  *
- * Each session numbers its transactions from 0. The seed, the session and the number decide what a
- * transaction writes, so that a row that is read back can be judged without a copy of it: a single
- * row, a batch, or with a database that has transactions, rows of two tables. Every row has its
+ * Each session numbers its transactions from 0. A transaction writes a single row, a batch or, if
+ * the database has transactions, rows of two tables. The seed, the session and the number decide
+ * what it writes, so that a row that is read back can be judged without a copy. Every row has its
  * identity, the number of rows that its transaction writes to this table, a text, and a checksum
  * over all of these.
  */

@@ -130,7 +130,9 @@ static enum exit_code check_uses(const struct plan *plan, const struct fault_cou
             continue;
         }
         if (is_own && use->server == USERS_SERVER) {
-            return usage_refuse(error, "--%s is for your own server: leave it out with --server",
+            return usage_refuse(error,
+                                "--%s is for a server of yours, and --server makes one: leave out "
+                                "one of the two options",
                                 use->name);
         }
         if (!is_own && use->server == OWN_SERVER) {

@@ -701,7 +701,7 @@ enum exit_code job_report(struct job *job)
     if (job->ranks != NULL && interrupt_requested()) {
         /* mpirun will kill this program soon: write what is known before counting rows */
         judge(job, are_signalled ? "a rank was lost, and mpirun is ending the other ranks"
-                                 : "mpirun ended this program before the count");
+                                 : "mpirun ended this program before the rows were counted");
         job_add_file_problems(job);
         job_update_outcome(job, true, late);
         job->is_written = false; /* the final outcome follows below */

@@ -29,7 +29,7 @@ const struct sweep_table_text sweep_tables[TABLES] = {
     [TABLE_OWN] = {"own", "each run has a new database in its own folder"},
     [TABLE_NONE] = {"none", "the adapter keeps no rows"},
     [TABLE_MADE] = {"made",
-                    "created by the first run, dropped and recreated before each other run"},
+                    "created by the first run, dropped and recreated before each later run"},
     [TABLE_RECREATED] = {"recreated", "dropped and recreated before each run"},
     [TABLE_KEPT] = {"kept", "kept: each run appends to the rows of the runs before it"},
     [TABLE_SCRIPT] = {"script", "kept: each run starts from what the previous run left"},

@@ -64,8 +64,8 @@ bool bound_percentile(const struct bound *bound, struct figure_point *point);
  * it belongs to an operation that a script names, or is unknown. */
 bool bound_name_column(struct bound *bound, const struct operation_list *operations);
 
-/* Returns whether a bound on `name`, or on `name` with a point after it, would be a bound on a
- * figure of every run, so that nothing else can have this name. */
+/* Returns whether `name` is reserved: every run has a figure that bounds write as `name`, or with
+ * `name` and a point at its beginning. */
 bool bound_is_taken(const char *name);
 
 /* Returns whether `value` meets the bound `limit`; false for a NaN. */

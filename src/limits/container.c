@@ -171,10 +171,11 @@ enum exit_code container_find(struct container *container, const struct plan *pl
                   "--container %s: %s says that it is not running (%s): start it first", name,
                   program, container->state);
     } else {
-        error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "--container %s: process %d, which %s reports, is not in the container: does %s "
-                  "work on another machine (DOCKER_HOST, CONTAINER_HOST, a virtual machine)?",
-                  name, (int)container->pid, program, program);
+        error_set(
+            error, ERROR_NOT_FOUND, 0, NULL,
+            "--container %s: process %d, which %s reports, is not in the container: is the "
+            "container on another machine (DOCKER_HOST, CONTAINER_HOST), or in a virtual one?",
+            name, (int)container->pid, program);
     }
     return EXIT_CODE_USAGE;
 }

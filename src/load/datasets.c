@@ -48,16 +48,16 @@ static bool begins_with(const char *sql, const char *words)
     return !isalnum((unsigned char)*sql) && *sql != '_';
 }
 
-/* Returns why the database does not support one of the statements in `sql`, or NULL if no reason is
- * known. */
+/* Returns why the database does not support the first unsupported statement in `sql`, or NULL if no
+ * reason is known. */
 static const char *find_unsupported(const struct connection_info *connection, const char *sql)
 {
     struct sql_script script = {.rest = sql, .lexis = sql_lexis_of(connection->dialect)};
     const char *why = NULL;
-    while (connection->unsupported != NULL && sql_script_next(&script)) {
-        for (const struct unsupported *lack = connection->unsupported; lack->words != NULL;
-             lack++) {
-            why = begins_with(buffer_text(&script.statement), lack->words) ? lack->why : why;
+    while (connection->unsupported != NULL && why == NULL && sql_script_next(&script)) {
+        for (const struct unsupported *lack = connection->unsupported;
+             lack->words != NULL && why == NULL; lack++) {
+            why = begins_with(buffer_text(&script.statement), lack->words) ? lack->why : NULL;
         }
     }
     buffer_fini(&script.statement);

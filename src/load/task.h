@@ -27,8 +27,8 @@
 enum task_open {
     TASK_FIRST,     /* the first connect: if another database answers, the error names it */
     TASK_PATIENTLY, /* a first connect that waits for the server as --wait allows */
-    TASK_AGAIN, /* a connect after the sessions, which tries again for a moment while the server is
-                   full; after a signal its time-out is short */
+    TASK_AGAIN, /* a connect after the sessions have ended, which is tried again for a moment while
+                   the server is full; after a signal the connect's time-out is short */
     TASK_ONCE,  /* a connect after the sessions have ended, which is tried only once, even with
                    --on-drop reconnect, because the host may be down */
 };

@@ -224,7 +224,8 @@ static enum status poll_server(struct wait_watch *watch, struct wait_poll *poll,
     const int64_t end_ns = mono_now_ns();
     recorder_read_calls(watch->recorder, watch->after);
     if (status == STATUS_OK && watch->lacks_memory) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the answer of a poll");
+        error_set(error, ERROR_MEMORY, 0, NULL,
+                  "out of memory for the server's answer about its waits");
         status = STATUS_REJECTED;
     }
     ask_kernel(watch);

@@ -956,9 +956,9 @@ static void judge_search(struct judge *judge, const struct search *search)
                 "knee do not describe the server",
                 held, result->rank_count > 0 ? "a machine's" : "this machine's", disturbed,
                 held_levels);
-    VALID_IF(judge, search->end == SEARCH_FOUND, "%s; %s were not", held, failed);
-    VALID_IF(judge, search->failed > 0, "%s; %s were not; the numbers in between were not tried",
-             held, failed);
+    VALID_IF(judge, search->end == SEARCH_FOUND, "%s; %s were not held", held, failed);
+    VALID_IF(judge, search->failed > 0,
+             "%s; %s were not held; the levels in between were not tried", held, failed);
     VALID_IF(judge, true, "%s, and no level failed: more may be possible", held);
 }
 

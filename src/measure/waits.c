@@ -47,7 +47,7 @@ struct entry {
     unsigned event;
     struct sums waiting;
     double time;   /* sum of the times that waits_note_time has noted */
-    double latest; /* mean number of sessions in the latest interval with polls */
+    double latest; /* mean number of sessions that waited, in the latest polled interval */
 };
 
 struct waits {

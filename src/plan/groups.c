@@ -28,7 +28,7 @@ static enum exit_code size_groups(struct plan *plan, struct error *error)
     uint64_t pinned = 0;
     double shares = 0; /* sum of the shares of the transactions so far */
     const struct script_transaction *drawn = NULL; /* a transaction that is drawn by weight */
-    char why[ERROR_TEXT_BYTES / 2];
+    char why[ERROR_TEXT_BYTES];
     for (size_t i = 0; i < script->transaction_count; i++) {
         const struct script_transaction *transaction = &script->transactions[i];
         unsigned *own = &plan->groups[i + 1].sessions;
@@ -45,10 +45,11 @@ static enum exit_code size_groups(struct plan *plan, struct error *error)
     }
     if (pinned + (drawn != NULL ? 1 : 0) > plan->sessions) {
         snprintf(why, sizeof why,
-                 "its transactions need %s %s of their own%s: %u is too few, use %s or more",
+                 "its transactions need %s %s of their own%s: %u %s too few, use %s or more",
                  UNITS_COUNT(pinned), units_plural(pinned, "session", "sessions"),
-                 drawn != NULL ? ", and at least one for those drawn by weight" : "",
-                 plan->sessions, UNITS_COUNT(pinned + (drawn != NULL ? 1 : 0)));
+                 drawn != NULL ? ", and those drawn by weight need at least one more" : "",
+                 plan->sessions, plan->sessions == 1 ? "is" : "are",
+                 UNITS_COUNT(pinned + (drawn != NULL ? 1 : 0)));
         return refuse(plan, error, why);
     }
     if (drawn == NULL && pinned < plan->sessions) {

@@ -1230,10 +1230,12 @@ static enum exit_code check_stages(const struct plan *plan, struct error *error)
     const struct ramp *stages = plan_stages(plan);
     const char *name = plan->stages.count > 0 ? "--stage" : "--rate-stage";
     if (stages->count > 0 && ramp_duration_ns(stages, stages->count) == 0) {
-        return usage_refuse(error, "%s: every stage has the duration 0: write 30s:50", name);
+        return usage_refuse(
+            error, "%s: every stage has the duration 0: give one a duration, as in 30s:50", name);
     }
     if (stages->count > 0 && ramp_highest(stages) <= 0) {
-        return usage_refuse(error, "%s: every stage has the target 0: write 30s:50", name);
+        return usage_refuse(
+            error, "%s: every stage has the target 0: give one a target, as in 30s:50", name);
     }
     return EXIT_CODE_OK;
 }

@@ -117,7 +117,7 @@ static const struct kind {
      NULL, LINES("retries", "retries")},
     {"checks-failed", "Failed checks", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | FILLED | ABOVE_0,
      NULL, LINES("checks_failed", "failed checks")},
-    {"io-layers", "Reads, writes and fsyncs of the server in flight, stacked by layer",
+    {"io-layers", "The server's reads, writes and fsyncs in flight, stacked by layer",
      FIGURE_UNIT_COUNT, OF_RUN | OF_TRACE, NULL, NULL},
     {"runs-rows", "Rows acknowledged each second", FIGURE_UNIT_ROWS_PER_S, OF_RUNS, NULL,
      LINES("~rows_per_s")},

@@ -58,8 +58,8 @@ const char *metrics_finish(struct metrics *metrics, const struct recorder_snapsh
  * removed, or gets back the content that an earlier run left. */
 void metrics_end(struct metrics *metrics, bool is_failed);
 
-/* The server for GET /metrics on a TCP port (report/web.h). Any thread may replace the text at any
- * time. */
+/* The server that answers GET /metrics on a TCP port (report/web.h). Any thread may replace the
+ * text of the answer at any time. */
 enum {
     METRICS_HTTP_CLIENTS_MAX = 16,
     METRICS_HTTP_FILES_MAX = METRICS_HTTP_CLIENTS_MAX + WEB_OTHER_FILES

@@ -1255,7 +1255,7 @@ static void put_waits(struct screen *out, const struct figure_set *set, const st
            UNITS_NS((int64_t)(polls.answer_ms * MONO_NS_PER_MS)));
     say_if(out, polls.is_cost_known, " with %.2f ms of the server's CPU time (%.1f %% of a CPU)",
            polls.cost_ms, polls.server_percent);
-    say_if(out, polls.unseen_percent >= 0.05, "; %.1f %% of the calls were not seen at the server",
+    say_if(out, polls.unseen_percent >= 0.05, "; the polls missed %.1f %% of append's calls",
            polls.unseen_percent);
     say_if(out, polls.failures > 0, "; %s failed: %s", UNITS_COUNT(polls.failures), polls.why);
     say_if(out, polls.missing[0] != '\0', "; %s", polls.missing);

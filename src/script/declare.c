@@ -292,7 +292,8 @@ static void read_index_list(lua_State *lua, struct script_dataset *dataset, cons
     for (lua_Integer i = 1; i <= count; i++) {
         lua_rawgeti(lua, list, i);
         DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING && strchr(lua_tostring(lua, -1), '\n') == NULL,
-               "dataset '%s': index must be a list of columns, {\"a\", \"b, c\"}", name);
+               "dataset '%s': index must be a list with a text for each index, {\"a\", \"b, c\"}",
+               name);
         luaL_addvalue(&lines);
         luaL_addchar(&lines, '\n');
     }
@@ -309,7 +310,8 @@ static void read_index_list(lua_State *lua, struct script_dataset *dataset, cons
 static void read_indexes(lua_State *lua, struct script_dataset *dataset, const char *name)
 {
     DEMAND(lua, lua_istable(lua, -1),
-           "dataset '%s': index must be a list of columns, {\"a\", \"b, c\"}", name);
+           "dataset '%s': index must be a list with a text for each index, {\"a\", \"b, c\"}",
+           name);
     const int table = lua_gettop(lua);
     read_index_list(lua, dataset, NULL, name);
     for (lua_pushnil(lua); lua_next(lua, table) != 0; lua_pop(lua, 1)) {

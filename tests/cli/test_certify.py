@@ -23,8 +23,8 @@ REFUSED = {
     "server: none": (("2", "--server", ""), "--server"),
     "server and a target": ((*SQLITE, TARGET), "--server makes a server"),
     "server and a port": ((*SQLITE, "--port", "5432"), "--server makes a server"),
-    "server-start of append's own": ((*SQLITE, *START), "--server-start is for your own server"),
-    "server-pid of append's own": ((*SQLITE, "--server-pid", "1"), "--server-pid is for your own server"),
+    "server-start of append's own": ((*SQLITE, *START), "--server-start is for a server of yours"),
+    "server-pid of append's own": ((*SQLITE, "--server-pid", "1"), "--server-pid is for a server of yours"),
     "file-system without power": ((*SQLITE, "--faults", "kill:1", "--file-system", "xfs"),
                                   "--file-system has no effect without power in --faults"),
     "file-system of the user's": (("2", TARGET, "--faults", "stop:1", YES, "--file-system", "xfs"),
@@ -89,7 +89,7 @@ class BadInput(certify.Certifying):
             for words in (f"--{name}", value), ("--options", file):
                 with self.subTest(words=words):
                     self.refused("certify", "2", "--server", "postgresql", "--faults", "kill:1", *words, code=2,
-                                 pattern=f"^append: --{name} is for your own server: leave it out with --server$")
+                                 pattern=f"^append: --{name} is for a server of yours, and --server makes one: leave out one of the two options$")
 
     def test_refused(self):
         for name, (arguments, pattern) in REFUSED.items():

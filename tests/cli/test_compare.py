@@ -139,7 +139,7 @@ class Compare(harness.Case):
         self.assertIn(compared["other_rows"], compared["cautions"])
         self.assertIn("CAUTION   the table had 0 rows before A", self.append("compare", a, b).out)
         ended = self.append("compare", a, b, "--fail-if", "pace<0.9", code=5)
-        self.assertRegex(ended.reason, r"crossed: pace<0.9 .*480,000 before B.*--recreate")
+        self.assertRegex(ended.reason, r"crossed: pace<0\.9: .*480,000 before B.*--recreate")
         for before, reads in ((480000, 0), (0, 240)):  # no reads; the same rows
             with self.subTest(before=before, reads=reads):
                 self.table_of(a, reads=reads)

@@ -178,7 +178,7 @@ class Containers(harness.Mariadb):
         self.program("docker", "kill -9 $$")
         self.says("docker: it failed without an error message")
         self.knows("docker", inspected(self.identity, os.getpid()))
-        self.says(r"process \d+, which docker reports, is not in the container: does docker work "
+        self.says(r"process \d+, which docker reports, is not in the container: is the container "
                   "on another machine")
 
     def test_no_answer(self):

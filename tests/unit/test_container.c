@@ -162,7 +162,7 @@ TEST_BETWEEN(test_containers_that_are_not_found, make_folder, remove_folder)
          "docker inspect did not answer within 10 s; podman: it failed without an error message",
          ERROR_TIMEOUT},
         {"exit 1", INSPECTED("running", "true", "1"),
-         "process 1, which podman reports, is not in the container: does podman work on another",
+         "process 1, which podman reports, is not in the container: is the container on another",
          ERROR_NOT_FOUND},
     };
     EACH_CASE (i, cases, "%s", cases[i].why) {

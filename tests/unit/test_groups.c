@@ -119,8 +119,8 @@ TEST(test_refused)
         double parts[KINDS_MAX];
         const char *why;
     } cases[] = {
-        {5, {6}, "need 6 sessions of their own: 5 is too few, use 6 or more"},
-        {5, {5, -1}, "for those drawn by weight: 5 is too few, use 6 or more"},
+        {5, {6}, "need 6 sessions of their own: 5 are too few, use 6 or more"},
+        {5, {5, -1}, "drawn by weight need at least one more: 5 are too few, use 6 or more"},
         {5, {0.5, 0.75}, "need 6 sessions of their own"},
         {5, {4}, "and 1 of 5 would do nothing"},
         {10, {0.5, 0.3}, "and 2 of 10 would do nothing"},

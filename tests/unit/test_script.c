@@ -953,8 +953,8 @@ TEST(test_pauses)
     script_destroy(script);
 }
 
-/* A statement with ${session} is different in each session. pairs visits the keys in the same order
- * in all sessions. */
+/* A statement with ${session} is different in each session. Lua's pairs() visits the keys in the
+ * same order in all sessions. */
 TEST(test_sessions)
 {
     struct script *script = load("local t = {}\n"

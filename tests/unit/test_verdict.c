@@ -880,7 +880,7 @@ static void assert_judged(struct made *made, enum exit_code code, enum verdict v
 
 TEST(test_a_maximum_is_a_result)
 {
-    assert_judged(make(), EXIT_CODE_OK, VERDICT_VALID, "297 sessions were held; 298 were not");
+    assert_judged(make(), EXIT_CODE_OK, VERDICT_VALID, "297 sessions were held; 298 were not held");
 }
 
 TEST(test_a_search_that_breaks_a_claim)
@@ -1006,7 +1006,7 @@ TEST(test_a_bound_is_a_result)
         made->search.failed = 0;
         assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "no level failed: more may be possible");
         made->search.failed = 400;
-        assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "numbers in between were not tried");
+        assert_judged(made, EXIT_CODE_OK, VERDICT_VALID, "levels in between were not tried");
     }
 }
 
@@ -2237,10 +2237,10 @@ TEST(test_words_of_a_search)
     struct made *made = make();
     made->search.held = 1;
     made->search.failed = 2;
-    expect_search(made, EXIT_CODE_OK, "1 session was held; 2 were not");
+    expect_search(made, EXIT_CODE_OK, "1 session was held; 2 were not held");
     made->search.end = SEARCH_TIME;
     expect_search(made, EXIT_CODE_OK,
-                  "1 session was held; 2 were not; the numbers in between were not tried");
+                  "1 session was held; 2 were not held; the levels in between were not tried");
     made->search.failed = 0;
     expect_search(made, EXIT_CODE_OK,
                   "1 session was held, and no level failed: more may be possible");
@@ -2295,7 +2295,7 @@ TEST(test_words_of_a_search)
     snprintf(made->result.verification.reason, sizeof made->result.verification.reason, "no");
     expect_search(made, EXIT_CODE_SHORT, "the rows were not counted after the search: no");
     made->result.verification.state = VERIFICATION_NONE;
-    expect_search(made, EXIT_CODE_OK, "297 sessions were held; 298 were not");
+    expect_search(made, EXIT_CODE_OK, "297 sessions were held; 298 were not held");
     made->result.verification.is_shrunk = true;
     made->result.verification.lost_at_most = 1; /* says less than the rows of another client */
     expect_search(made, EXIT_CODE_SHORT,
