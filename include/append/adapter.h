@@ -4,10 +4,10 @@
  * An adapter is a `const struct adapter` with static lifetime. The adapter defines its own struct
  * adapter_conn, a connection. One thread at a time uses a connection; interrupt and name_session
  * are the exceptions. An adapter never prints, exits, retries or keeps statistics. It never sleeps,
- * except while a database inside the program has a lock, and it reads a clock only for deadlines:
- * of open, of a reconnect and of end_sessions. Its only writable statics are an atomic number for
- * connections, and thread-local variables for the callbacks of a client library. Retries, pacing
- * and accounting are the work of the session, which calls the adapter.
+ * except while another session has locked a database inside the program, and it reads a clock only
+ * for deadlines: of open, of a reconnect and of end_sessions. Its only writable statics are an
+ * atomic number for connections, and thread-local variables for the callbacks of a client library.
+ * Retries, pacing and accounting are the work of the session, which calls the adapter.
  *
  * Every operation that can fail returns enum status and records its first error in *error. `error`
  * is never NULL, and adapters do not check for NULL. An operation that several adapters can share

@@ -195,7 +195,7 @@ class Control(harness.Case):
                 ("mark=", 2, "mark= needs a text"), ("faster", 2, "unknown change 'faster': use mark=TEXT"),
                 ("pause=now", 2, "unknown change 'pause=now'"), ("resume", 4, "the run is not paused"),
                 ("mark=" + "x" * 200, 2, "the change is longer than 160 bytes: shorten it"),
-                (b"mark=\xff", 2, "the change is not valid UTF-8")):
+                ("mark=\udcff", 2, "the change is not valid UTF-8")):
             self.assertRegex(self.control(out, change, code=code).reason, pattern)
         _, run = self.stop(process, out)
         self.assertEqual(len(run.json["changes"]), 1, "what was refused is not in the list")

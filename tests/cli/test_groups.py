@@ -75,7 +75,7 @@ class Groups(harness.Case):
                 ('kind("x", {sessions = 2, weight = 2})', (), "remove weight"),
                 ('kind("x", {rate = 5})', (), "a rate needs sessions of its own"),
                 ('kind("x", {sessions = 1, rate = 0})', (), "rate must be a number of transactions/s"),
-                ('kind("x", {sessions = 5}) kind("y")', (), "for those drawn by weight: "
+                ('kind("x", {sessions = 5}) kind("y")', (), "those drawn by weight need at least one more: "
                                                             "4 are too few, use 6 or more"),
                 ('kind("x", {sessions = 3})', (), "1 of 4 would do nothing"),
                 ('kind("x", {sessions = 1, rate = 5, pause = 1}) kind("y")', (), "leave pause out"),
