@@ -66,7 +66,7 @@ static struct text_value text_of(const struct column *column, union column_value
         length = snprintf(out, VALUE_TEXT_BYTES, "%.17g", values.float64[row]);
         break;
     case COLUMN_TIMESTAMP: {
-        /* a parameter has no server type: it is written in whole seconds */
+        /* the server type of a statement's parameter is unknown: whole seconds */
         const uint8_t scale = column->native_type == 0 ? 0 : column->scale;
         const struct column rounded = {.type = COLUMN_TIMESTAMP, .scale = scale};
         const int64_t units = whole_value(&rounded, values, row);

@@ -272,7 +272,7 @@ static void state_clean(struct buffer *text, const struct fault_series *series)
     buffer_add_text(text, ".");
     if (silent > 0) {
         buffer_add_format(text,
-                          " %s of the faults %s not counted in a bound: no row had been "
+                          " %s of the faults %s left out of the bound: no row had been "
                           "acknowledged since the previous fault, or not all rows were read back.",
                           UNITS_COUNT(silent), units_plural(silent, "is", "are"));
     }

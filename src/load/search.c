@@ -679,7 +679,7 @@ static void follow_levels(struct search_state *state)
         struct buffer bytes = {0};
         struct level *level = search_add_level(state->search);
         if (level == NULL) {
-            /* memory has run out: rank 0 ends the search when this part is missing */
+            /* memory has run out: without this rank's part of the level, rank 0 ends the search */
             state->level = state->fleet.orders.search.level;
             ranks_give_level(load->ranks, &bytes);
             end_search(state, SEARCH_MEMORY);

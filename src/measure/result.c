@@ -223,8 +223,9 @@ void result_join_hosts(struct result *result, size_t table, const struct row_cha
     } else if (are == HOSTS_UNCLEAR) {
         verification->state = VERIFICATION_FAILED;
         snprintf(verification->reason, sizeof verification->reason,
-                 "append cannot tell whether the hosts are one database: their numbers of rows "
-                 "changed by %s in all, but by %s at one host; run again with one host",
+                 "append cannot tell whether the hosts are one database: the numbers of "
+                 "rows of all hosts together changed by %s, that of one host by %s; run again with "
+                 "one host",
                  UNITS_COUNT((uint64_t)llabs(changes.sum)),
                  UNITS_COUNT((uint64_t)llabs(changes.nearest)));
     }

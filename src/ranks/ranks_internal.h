@@ -39,7 +39,7 @@ enum kind {
     KIND_START,  /* int64_t: the moment at which the run begins */
     KIND_STATE,  /* struct ranks_state: the state of a rank's sessions */
     KIND_ORDERS, /* struct ranks_orders: the orders of rank 0 */
-    KIND_MOST,   /* struct most: the most sessions of a rank */
+    KIND_MOST,   /* struct most: the largest number of sessions that a rank can have */
     KIND_LEVEL,  /* a packed level of a search */
     KIND_RESULT, /* a packed result */
     KIND_MORE,   /* rank 0 wants more lines */

@@ -117,7 +117,7 @@ static const struct kind {
      NULL, LINES("retries", "retries")},
     {"checks-failed", "Failed checks", FIGURE_UNIT_COUNT, OF_RUN | OF_SEARCH | FILLED | ABOVE_0,
      NULL, LINES("checks_failed", "failed checks")},
-    {"io-layers", "The server's reads, writes and fsyncs in flight, stacked by layer",
+    {"io-layers", "Reads, writes and fsyncs in flight at the server, stacked by layer",
      FIGURE_UNIT_COUNT, OF_RUN | OF_TRACE, NULL, NULL},
     {"runs-rows", "Rows acknowledged each second", FIGURE_UNIT_ROWS_PER_S, OF_RUNS, NULL,
      LINES("~rows_per_s")},
@@ -664,7 +664,7 @@ static void add_layers(struct chart *chart, const struct report_run *run)
         strcmp(figure_text(&run->run.figures, FIGURE_TRACE_LEVEL), "requests") == 0;
     if (has_requests) {
         snprintf(chart->title, sizeof chart->title,
-                 "Requests of the server in flight, stacked by layer");
+                 "Requests in flight at the server, stacked by layer");
     }
     for (size_t layer = has_requests; layer < COUNT_OF(names) && json_array_size(slots) > 0;
          layer++) {
@@ -791,10 +791,10 @@ static void add_chart(struct report *report, struct report_run *run, const struc
     bool is_both = false, has_values = false;
     if ((kind->flags & OF_TRACE) != 0) {
         add_layers(&chart, run);
-        add_note(&chart, "The mean number at a time; each line includes the lines below it.");
+        add_note(&chart, "The mean number in flight; each line includes the lines below it.");
     } else if ((kind->flags & OF_WAITS) != 0) {
         add_waits(&chart, run);
-        add_note(&chart, "The mean number at a time; each line includes the lines below it.");
+        add_note(&chart, "The mean number of sessions; each line includes the lines below it.");
     } else if (kind->lines == NULL) {
         add_latencies(&chart, run);
     } else if ((kind->flags & OF_HOSTS) != 0) {

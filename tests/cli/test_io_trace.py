@@ -58,7 +58,7 @@ class Embedded(io_trace.Traced):
         self.assertIn(">write</", page)
         self.assertNotIn(">write, <", page, "a call that names no file")
         self.assertIn("stacked by layer", page)
-        self.assertIn("The mean number at a time; each line includes the lines below it.", page)
+        self.assertIn("The mean number in flight; each line includes the lines below it.", page)
         # a chart of these would have no lines left for the waits of the sessions
         self.assertNotIn("io.fsync.vfs", page)
 
@@ -78,7 +78,7 @@ class Embedded(io_trace.Traced):
         self.assertFalse((out / "io.fsync.vfs.hgrm").exists())
         self.assertTrue((out / "request.write.device.hgrm").exists())
         page = (out / "report.html").read_text()
-        self.assertIn("Requests of the server in flight, stacked by layer", page)
+        self.assertIn("Requests in flight at the server, stacked by layer", page)
         self.assertNotIn("queue and vfs", page)
 
     def test_check(self):

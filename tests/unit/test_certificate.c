@@ -181,9 +181,9 @@ TEST(test_clean_with_faults_that_show_nothing)
     expect_statement(
         "No acknowledged row was lost, doubled or changed in 10 faults (10 power losses): with 95 "
         "% "
-        "confidence fewer than 38 % of such faults lose a row. 2 of the faults are not counted in "
-        "a "
-        "bound: no row had been acknowledged since the previous fault, or not all rows were read "
+        "confidence fewer than 38 % of such faults lose a row. 2 of the faults are left out of "
+        "the bound: no row had been acknowledged since the previous fault, or not all rows were "
+        "read "
         "back.");
     fill(0, 2);
     results[0].acknowledged = results[1].acknowledged = 0;

@@ -1161,9 +1161,9 @@ TEST(test_hosts_are_joined)
     result_join_hosts(r, 0, &written, &view);
     assert_int_equal(view.state, VERIFICATION_FAILED);
     assert_string_equal(view.reason,
-                        "append cannot tell whether the hosts are one database: their numbers of "
-                        "rows changed by 260 in all, but by 130 at one host; run again with one "
-                        "host");
+                        "append cannot tell whether the hosts are one database: the numbers of "
+                        "rows of all hosts together changed by 260, that of one host by 130; run "
+                        "again with one host");
     r->are_hosts_known = false;
     /* a host that cannot be counted leaves its rows unknown, unless the other host has all rows */
     hosts[1].tables[0].is_counted = false;
