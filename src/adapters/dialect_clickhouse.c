@@ -213,7 +213,7 @@ const struct unsupported *dialect_clickhouse_unsupported(const char *version)
                    "rewrites the stored data some time later"},
         {"update", "ClickHouse has no UPDATE before 25.7, only ALTER TABLE ... UPDATE, which "
                    "rewrites the stored data some time later"},
-        {"create index", "ClickHouse has no secondary indexes that find rows"},
+        {"create index", "ClickHouse has no secondary indexes that find single rows"},
         {"create temporary", "ClickHouse drops a temporary table at the end of the request that "
                              "created it"},
         {0}};

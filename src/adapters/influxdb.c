@@ -176,13 +176,14 @@ static enum status greet(struct adapter_conn *conn, const struct target *target,
     conn->is_questdb = server != NULL && strncasecmp(server, "questDB", 7) == 0;
     conn->lines.is_questdb = conn->is_questdb;
     snprintf(conn->version, sizeof conn->version, "InfluxDB %s", version != NULL ? version : "");
-    const char *const named = target->database != NULL ? target->database : "append";
+    const char *const asked = target->database != NULL ? target->database : "append";
+    const char *const named = conn->is_questdb ? "qdb" : asked;
     if (strlen(named) >= sizeof conn->database) {
         error_set(error, ERROR_USAGE, 0, NULL, "the name of the database is longer than %zu bytes",
                   sizeof conn->database - 1);
         return STATUS_FATAL;
     }
-    snprintf(conn->database, sizeof conn->database, "%s", conn->is_questdb ? "qdb" : named);
+    snprintf(conn->database, sizeof conn->database, "%s", named);
     buffer_add_text(&conn->write_path, "/write?precision=ns&db=");
     http_add_encoded(&conn->write_path, conn->database);
     buffer_add_text(&conn->query_path, "/query?epoch=ns&chunked=true&chunk_size=1000&db=");

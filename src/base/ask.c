@@ -46,17 +46,18 @@ const struct sql_templates *ask_templates(const struct connection_info *connecti
     return connection->templates != NULL ? connection->templates : &standard;
 }
 
-void ask_write(struct buffer *sql, const char *template, const struct connection_info *connection,
-               const char *table_name, const struct table *columns, int tag)
+void ask_write(struct buffer *sql, const char *sql_template,
+               const struct connection_info *connection, const char *table_name,
+               const struct table *columns, int tag)
 {
     const char quote = connection->identifier_quote;
-    for (; *template != '\0'; template ++) {
-        if (*template != '$') {
-            buffer_add(sql, template, 1);
+    for (; *sql_template != '\0'; sql_template++) {
+        if (*sql_template != '$') {
+            buffer_add(sql, sql_template, 1);
             continue;
         }
-        const char name[] = {'n', *++template, '\0'};
-        switch (*template) {
+        const char name[] = {'n', *++sql_template, '\0'};
+        switch (*sql_template) {
         case '0':
             buffer_add_identifier(sql, table_name, quote);
             break;

@@ -29,11 +29,12 @@ bool ask_take_number(void *context, const struct cell *cells, size_t count);
 /* Returns connection->templates if it is not NULL, else templates in standard SQL. */
 const struct sql_templates *ask_templates(const struct connection_info *connection);
 
-/* Appends `template` to `sql`, with the placeholders of struct sql_templates replaced. $1 to $3
+/* Appends `sql_template` to `sql`, with the placeholders of struct sql_templates replaced. $1 to $3
  * need `columns` and $4 needs `tag`. $5 becomes the table's name as a quoted text; the name must
  * not contain quotes or backslashes. */
-void ask_write(struct buffer *sql, const char *template, const struct connection_info *connection,
-               const char *table_name, const struct table *columns, int tag);
+void ask_write(struct buffer *sql, const char *sql_template,
+               const struct connection_info *connection, const char *table_name,
+               const struct table *columns, int tag);
 
 /* Appends the CREATE TABLE statement `create` to `sql`, with `engine` as its storage engine instead
  * of the engine that it names. `clause` is adapter.engine_clause. When `clause` or `engine` is

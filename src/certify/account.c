@@ -16,8 +16,8 @@ struct account *account_create(unsigned sessions, uint64_t seed, struct error *e
                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
         error_set(error, ERROR_MEMORY, errno, NULL,
-                  "client limit: not enough memory for the account of %u sessions: %s", sessions,
-                  strerror(errno));
+                  "client limit: not enough memory to account for the rows of %u sessions: %s",
+                  sessions, strerror(errno));
         return NULL;
     }
     struct account *account = memory;

@@ -82,7 +82,7 @@ enum status subject_break(struct subject *subject, const struct fault *fault, in
     *at_ns = mono_now_ns();
     subject->is_down = fault->kind != FAULT_STOP && fault->kind != FAULT_NETWORK;
     if (subject->is_down && !subject->kind->is_own) {
-        interrupt_hold("append: not yet: the server is started again first\n");
+        interrupt_hold("append: the server is started again first; then append ends\n");
     }
     switch (fault->kind) {
     case FAULT_KILL: /* answers that still arrive were sent before the kill: their rows are owed */

@@ -434,8 +434,9 @@ enum figure_better {
     /* an acknowledged batch: from the first try to the acknowledgement, with pauses of retries */ \
     X(APPEND, "append", 0, ALWAYS, INTERVALS, "append_batch_duration_seconds", \
       "Time from opening an append of one batch to its acknowledgement.") \
-    /* a batch: from its due time to its acknowledgement, or to giving up, which is a lower bound */ \
-    /* a committed transaction: from its due time to the answer to COMMIT, without think time */ \
+    /* a batch: from its due time to its acknowledgement, or until it was given up (then the true \
+     * time is longer); with a script a committed transaction: from its due time to the answer to \
+     * COMMIT, without think time */ \
     X(RESPONSE, "response", 3, WITH_RATE, TOTALS, "append_response_duration_seconds", \
       "Time from when a batch or transaction was due until its answer, or until append gave up.") \
     /* a count or query that succeeds: from call to return */ \

@@ -88,18 +88,18 @@ static void write_bound(struct buffer *sql, const struct divided *of, unsigned p
 }
 
 /* Writes a template of struct partition_statements. */
-static void write_divided(struct buffer *sql, const char *template, const struct divided *of)
+static void write_divided(struct buffer *sql, const char *sql_template, const struct divided *of)
 {
     const struct script_dataset *dataset = of->dataset;
     const struct script_partitions *partitions = &dataset->partitions;
-    for (; *template != '\0'; template ++) {
-        if (*template != '$') {
-            buffer_add(sql, template, 1);
+    for (; *sql_template != '\0'; sql_template++) {
+        if (*sql_template != '$') {
+            buffer_add(sql, sql_template, 1);
             continue;
         }
         struct buffer name = {0};
         struct divided part = *of;
-        switch (*++template) {
+        switch (*++sql_template) {
         case '0':
             buffer_add_identifier(sql, dataset->name, of->quote);
             break;
@@ -111,7 +111,7 @@ static void write_divided(struct buffer *sql, const char *template, const struct
             break;
         case '4':
         case '5':
-            buffer_add_format(sql, "%u", of->part + (*template == '4' ? 1 : 0));
+            buffer_add_format(sql, "%u", of->part + (*sql_template == '4' ? 1 : 0));
             break;
         case '6':
             write_bound(sql, of, of->part, of->statements->least);

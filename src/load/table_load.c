@@ -29,8 +29,9 @@ static void free_texts(struct mark_texts *texts)
     buffer_fini(&texts->rows);
 }
 
-/* Returns where the mark of a script's table is kept. Writes the texts; the caller frees them. A
- * seed that append has drawn is not part of the mark: a load that is resumed draws another. */
+/* Returns where the mark of a script's table is kept. The caller frees `texts`, into which this
+ * function writes the mark's texts. If append itself chose the seed, the mark does not contain it,
+ * because a resumed load chooses another seed. */
 static struct table_mark_place mark_place(const struct plan *plan, const struct setup *setup,
                                           struct adapter_conn *conn, const char *table_name,
                                           struct mark_texts *texts)

@@ -75,13 +75,13 @@ static bool take_text(void *context, const struct cell *cells, size_t count)
 
 /* Queries one text about the table; the text is "" if the answer is empty, or if the server refuses
  * the query. Returns OK, or LOST if the connection was lost. */
-static enum status ask_about(const struct table_mark_place *place, const char *template,
+static enum status ask_about(const struct table_mark_place *place, const char *sql_template,
                              char text[2 * TABLE_MARK_BYTES], struct error *error)
 {
     struct answer answer = {.take = take_text, .context = text};
     text[0] = '\0';
     const enum status status =
-        ask_rows(place->adapter, place->conn, template, place->table_name, &answer, error);
+        ask_rows(place->adapter, place->conn, sql_template, place->table_name, &answer, error);
     if (status == STATUS_OK || status == STATUS_LOST) {
         return status;
     }
@@ -186,17 +186,17 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
 
 /* Writes the template with $0, $1, $6 to $9 and $$ replaced: see struct
  * table_mark_statements. */
-static void write_template(struct buffer *sql, const char *template,
+static void write_template(struct buffer *sql, const char *sql_template,
                            const struct table_mark_place *place, const char *column,
                            const struct table_mark *old, const char *text)
 {
     const char quote = place->connection->identifier_quote;
-    for (; *template != '\0'; template ++) {
-        if (*template != '$') {
-            buffer_add(sql, template, 1);
+    for (; *sql_template != '\0'; sql_template++) {
+        if (*sql_template != '$') {
+            buffer_add(sql, sql_template, 1);
             continue;
         }
-        switch (*++template) {
+        switch (*++sql_template) {
         case '0':
             buffer_add_identifier(sql, place->table_name, quote);
             break;

@@ -8,7 +8,8 @@
 #include "base/mono.h"
 
 enum {
-    MISSING_MAX = 2 /* number of walks after which an ended process is taken as never reaped */
+    MISSING_MAX =
+        2 /* an ended process that this many looks at /proc miss was not reaped by its parent */
 };
 
 void process_table_init(struct process_table *table)

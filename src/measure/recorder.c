@@ -38,8 +38,8 @@ struct own {
     _Atomic uint64_t server_session;
     _Atomic unsigned call; /* number of the operation of the call under way, plus 1; 0: no call */
     _Atomic unsigned host;
-    /* counters of each host, then of the warm-up; after them a struct own_operation for each
-     * operation, then the counts of the script's operations */
+    /* a row of counters for each host, then a row for the warm-up; the same memory then has a
+     * struct own_operation for each operation, and the counts of the script's operations */
     _Atomic uint64_t counters[][RECORDER_COUNTERS];
 };
 

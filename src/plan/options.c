@@ -861,8 +861,8 @@ const struct option_entry option_table[] = {
      COUNT(search.max_rows, PLAN_RECORDS_MAX), SHOWN("max_rows", "Rows, at most")},
     {SEARCH, "max-bytes", "SIZE", "end the search after SIZE of values", WITH_OWN_ROWS,
      BYTES(search.max_bytes, UINT64_C(1) << 50), .default_text = "2G", .key = "max_bytes",
-     .details = "With a script that declares its tables and rows, and with `null:`, there is no "
-                "bound."},
+     .details = "There is no bound with `null:`, nor with a script that declares its tables and "
+                "rows."},
     {SEARCH, "p99", "T", "report the level where the p99 exceeds T",
      TIME(search.p99_bound_ns, 0, DAY_NS), SHOWN("p99_s", "Bound of the p99, s"),
      .details = "The p99 is that of append or, with a script, of the transactions."},

@@ -337,8 +337,8 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
 const char *plan_why_no_waits(const struct plan *plan)
 {
     if (plan->adapter->name_session == NULL) {
-        return "append can ask PostgreSQL, MariaDB, ClickHouse and SQLite what their sessions wait "
-               "for, through the adapters of these names";
+        return "this adapter cannot ask the database what its sessions wait for: use postgresql, "
+               "mariadb, clickhouse or sqlite";
     }
     return plan->host_count > 1 ? "append polls one server: name one host" : NULL;
 }

@@ -197,7 +197,7 @@ static const struct ranks_module *load_module(struct error *error)
         error_set(
             error, ERROR_USAGE, 0, NULL,
             "started by mpirun or srun as one of several ranks, but %s is neither in %.200s nor in "
-            "its %s: build append with -D APPEND_MPI=ON, or start a single process",
+            "the folder %s below it: build append with -D APPEND_MPI=ON, or start a single process",
             RANKS_MODULE, path, APPEND_MODULE_FOLDER);
         return NULL;
     }

@@ -66,11 +66,11 @@ struct message {
  * event that belongs to an earlier stage comes too late. */
 enum peer_stage {
     PEER_TAKES_PART,
-    PEER_ENDED,      /* only rank 0: it has ended the ranks without the result of this rank */
+    PEER_ENDED,      /* only at rank 0: the run has ended without the result of the peer */
     PEER_LOST,       /* nothing is sent to the rank, and no function waits for it */
     PEER_HAS_RESULT, /* only at rank 0: the rank's result has arrived, even if the rank was lost */
     PEER_REFUSED,    /* only at rank 0: the rank's result was damaged; it counts as lost */
-    PEER_MERGED,     /* only rank 0: it has ended the ranks, and has the result of this rank */
+    PEER_MERGED,     /* only at rank 0: the run has ended, and rank 0 has the result of the peer */
 };
 
 /* A rank, as this rank knows it. Only rank 0 knows the clocks and states of all ranks. */
@@ -81,7 +81,7 @@ struct peer {
     unsigned part; /* number of the sessions that share() gave to the rank last */
     /* the latest measurement of the rank's clock, and the measurement before the run */
     struct ranks_clock clock, first_clock;
-    int64_t trip_ns;   /* shortest round trip of this measurement */
+    int64_t trip_ns;   /* shortest round trip of the latest measurement */
     unsigned pings;    /* pings answered in this measurement */
     int64_t pinged_ns; /* moment at which the ping in flight was sent; 0: no ping in flight */
     int64_t heard_ns;  /* moment at which the rank's latest message arrived, on the poll clock */

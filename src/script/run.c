@@ -566,7 +566,7 @@ enum script_end script_connected(struct script_state *state, struct error *error
         end = call(state, state->session_refs[i], error);
     }
     state->is_connecting = false;
-    /* on_session is not retried, so the numbers that it took need not be kept */
+    /* on_session is not retried, so the numbers that it took from counters need not be kept */
     script_transaction_ended(state);
     return end;
 }

@@ -35,7 +35,7 @@ enum io_source {
 
 struct io_event {
     unsigned long long start_ns; /* start of the call or request (CLOCK_MONOTONIC) */
-    /* duration; of an operation vfs + queue + device, of a request queue + device */
+    /* duration: for an operation vfs + queue + device, for a request only queue + device */
     unsigned long long total_ns;
     unsigned long long queue_ns;
     unsigned long long device_ns;

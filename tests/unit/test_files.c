@@ -173,7 +173,7 @@ static struct script *load(const char *source, const char *const *sets, size_t s
     return script;
 }
 
-/* Returns the size of the file without a name that reserves disk space. */
+/* Returns the size of the unnamed file that reserves disk space. */
 static size_t reserved_bytes(void)
 {
     for (int fd = 3; fd < 256; fd++) {
@@ -455,8 +455,8 @@ TEST_BETWEEN(test_names_of_all_files, set_up, tear_down)
     script_destroy(plan.script);
 }
 
-/* The other files and the page of the report cannot use the space of the outcome, which can be
- * written twice. */
+/* The space that is reserved for the outcome is enough to write it twice. The other files and the
+ * page of the report cannot use this space. */
 TEST_BETWEEN(test_reserved_space_of_the_outcome, set_up, tear_down)
 {
     plan.sessions = 14000;

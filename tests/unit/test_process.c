@@ -11,7 +11,7 @@
 #include "base/mono.h"
 #include "base/process.h"
 
-#define HOLD "append: not yet: the server is started again first\n"
+#define HOLD "append: the server is started again first; then append ends\n"
 #define LATER_NS (250 * MONO_NS_PER_MS) /* signals closer together count as one */
 
 /* Runs `work` in a process whose standard error is kept in `text`. Returns its exit code. */
