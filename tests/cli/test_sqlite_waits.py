@@ -61,10 +61,10 @@ class SqliteWaits(waits.Checked, harness.Case):
 
 class Refused(harness.Case):
     def test_databases_that_do_not_show_waits(self):
-        self.refused("2", "100", "null:", "--waits", code=2, pattern="append can ask PostgreSQL, MariaDB, ClickHouse")
+        self.refused("2", "100", "null:", "--waits", code=2, pattern="use postgresql, mariadb, clickhouse or sqlite")
         ended, run = self.run_append("2", "100", "null:", "--waits=try")
-        self.assertIn("append can ask PostgreSQL", run.json["waits"]["note"])
-        self.assertRegex(ended.out, r"(?m)^No waits +append can ask PostgreSQL")
+        self.assertIn("this adapter cannot ask the database what its sessions wait for", run.json["waits"]["note"])
+        self.assertRegex(ended.out, r"(?m)^No waits +this adapter cannot ask the database")
 
 
 if __name__ == "__main__":
