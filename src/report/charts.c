@@ -1089,7 +1089,7 @@ static void add_overview_chart(struct report *report, const struct kind *kind)
     }
     note_first(&chart, count, CHART_SERIES_MAX, "runs");
     if (count < report->run_count) {
-        add_note(&chart, "Only the first of several repeats is drawn.");
+        add_note(&chart, "If a run was repeated, the chart shows only the first repeat.");
     }
     if (count <= CHART_SERIES_MAX && chart.series_count < count) {
         add_note(&chart, "Runs shorter than %d s and runs without this figure are left out.",

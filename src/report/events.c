@@ -62,7 +62,7 @@ static const char *add_line(struct event_list *list, char *line, int64_t started
     }
     char *text = trim(comma + 1);
     if (text[0] == '"' && !unquote(text)) {
-        return "has quotes that are not closed, or text after them";
+        return "has an unclosed quote, or text after the closing quote";
     }
     return event_list_add(list, at_ns < 0 ? 0 : at_ns, text) ? NULL : "did not fit in memory";
 }

@@ -137,7 +137,7 @@ static enum status find_in_metric(const struct script_metric *metric, struct exp
             }
         }
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "bound '%s': the %s %s has the figures %s: name %s.%s", bound->text,
+                  "bound '%s': the %s %s has the figures %s: use, for example, %s.%s", bound->text,
                   script_metric_kinds[metric->kind], metric->name, known, metric->name,
                   metric->kind == SCRIPT_TREND ? "p95" : alone[metric->kind]);
         return STATUS_REJECTED;
@@ -198,7 +198,7 @@ static enum status find_in_stage(const struct expectations *expectations, struct
     }
     if (expectations->stages->stages[new->stage - 1].duration_ns == 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "bound '%s': stage %u is a jump, which takes no time: name the stage after it",
+                  "bound '%s': stage %u is a jump and has no figures: name the next stage",
                   new->bound.text, new->stage);
         return STATUS_REJECTED;
     }

@@ -445,7 +445,7 @@ void run_files_note_missing(struct run_files *files, uint64_t rows)
     char reason[REASON_BYTES];
     snprintf(reason, sizeof reason, ": %s %s missing%s", UNITS_COUNT(rows),
              units_plural(rows, "row is", "rows are"),
-             has_failed ? "" : " (writing was too slow: log a smaller share)");
+             has_failed ? "" : " (writing was too slow: log a smaller share of the transactions)");
     pthread_mutex_lock(&files->lock);
     add_file(&files->shortage, file_names[CSV_TRANSACTIONS], reason);
     pthread_mutex_unlock(&files->lock);

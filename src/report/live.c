@@ -84,8 +84,9 @@ static const struct {
     [ANSWER_WRONG_HOST] = {MHD_HTTP_MISDIRECTED_REQUEST,
                            "use the address that append printed, with its port\n"},
     [ANSWER_FORBIDDEN] = {MHD_HTTP_FORBIDDEN,
-                          "open the whole address that append printed, with what follows #\n"},
-    [ANSWER_WRONG_TYPE] = {MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "POST /control takes JSON\n"},
+                          "open the whole address that append printed, with the part after #\n"},
+    [ANSWER_WRONG_TYPE] = {MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
+                           "POST /control takes only JSON: set Content-Type to application/json\n"},
 };
 
 struct live {
@@ -702,7 +703,8 @@ static void answer_change(struct live *live, const struct web_request *request)
                                      [CONTROL_REFUSED] = MHD_HTTP_CONFLICT};
     char change[CONTROL_TEXT_BYTES + 1], said[CONTROL_ANSWER_BYTES];
     enum control_outcome outcome = CONTROL_WRONG;
-    snprintf(said, sizeof said, "give one change of up to %d bytes: {\"rate\": 20000}",
+    snprintf(said, sizeof said,
+             "send one change in JSON, of up to %d bytes, for example {\"rate\": 20000}",
              (int)CONTROL_TEXT_BYTES);
     if (read_change(request, change)) {
         outcome = control_apply(live->control, change,

@@ -132,8 +132,8 @@ static void add_waits(struct buffer *buffer, const struct operation_list *operat
     static const char name[] = "append_waiting_sessions";
     add_head(
         buffer, name, "gauge",
-        "Sessions in a call, by the call and by what they waited for at the server: the mean of "
-        "the latest second with polls.");
+        "Mean number of sessions in a call during the latest second with polls, by the call and by "
+        "the wait at the server.");
     for (size_t i = 0; i < operations->count * WAIT_CLASSES; i++) {
         const size_t operation = i / WAIT_CLASSES;
         const enum wait_class class = (enum wait_class)(i % WAIT_CLASSES);
@@ -157,7 +157,7 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
     } gauges[] = {
         {"append_running", "1 while sessions run, 0 after they have ended.",
          state->is_running ? 1 : 0},
-        {"append_start_time_seconds", "Start of the run since 1970 UTC.",
+        {"append_start_time_seconds", "Start of the run, in seconds since 1970 UTC.",
          figures_seconds(state->started_wall_ns)},
         {"append_elapsed_seconds", "Time since the start of the run.",
          figures_seconds(state->elapsed_ns)},
@@ -242,8 +242,8 @@ static const struct {
     {MHD_HTTP_OK, ""},
     {MHD_HTTP_OK, "append: see /metrics\n"},
     {MHD_HTTP_NOT_FOUND, "not found: see /metrics\n"},
-    {MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n"},
-    {MHD_HTTP_FORBIDDEN, "use an address, localhost or the name of this machine\n"},
+    {MHD_HTTP_METHOD_NOT_ALLOWED, "use GET or HEAD\n"},
+    {MHD_HTTP_FORBIDDEN, "in the URL, use an IP address, localhost or the name of this machine\n"},
 };
 
 struct metrics_http {

@@ -525,8 +525,8 @@ static void add_latencies(struct buffer *html, const struct saved_run *run)
     }
     figure_get(&run->figures, FIGURE_COUNTER_RESPONSES_UNANSWERED, &unanswered);
     snprintf(text, sizeof text,
-             "response: %s of these had no answer; the table has the time waited, so the real "
-             "response %s longer",
+             "response: %s of the measured calls had no answer; the table has the time waited, so "
+             "the real response %s longer",
              WHOLE(unanswered), unanswered == 1 ? "time is" : "times are");
     page_table_end(html, unanswered > 0 ? text : NULL);
 }
@@ -839,8 +839,8 @@ static void add_run(struct buffer *html, const struct report *report, size_t ind
         buffer_add_text(html, "<h3>Charts</h3>\n");
         add_charts(html, report, run->charts);
     } else {
-        add_between(html, "<p class=\"note\">For the charts of this run: append report ",
-                    run->run.folder, "; for the charts of all runs on this page add --all</p>\n");
+        add_between(html, "<p class=\"note\">Charts of this run: append report ", run->run.folder,
+                    "; with --all, this page shows the charts of all runs</p>\n");
     }
     page_add_note(html, buffer_text(&run->absent));
     const struct event_list *events = &run->events;
@@ -1066,8 +1066,9 @@ void page_add_content(struct buffer *html, const struct report *report)
         if (report->overview.count > 0) {
             buffer_add_text(html, "<h3>Runs compared</h3>\n");
             if (strstr(report->runs[0].label, "×") != NULL) {
-                buffer_add_text(html, "<p class=\"note\">The name of a run is its sessions × its "
-                                      "rows or its duration.</p>\n");
+                buffer_add_text(html,
+                                "<p class=\"note\">The name of a run is the number of sessions × "
+                                "the number of rows or the duration.</p>\n");
             }
             add_charts(html, report, report->overview);
         }

@@ -203,11 +203,10 @@ static void add_running(struct report *report, const char *name)
         if (place->records > 0) {
             snprintf(records, sizeof records, "%" PRIu64, place->records);
         }
-        snprintf(
-            summary, sizeof summary,
-            "adapter,sessions,records,verdict,verdict_reason\n%.60s,%" PRIu64
-            ",%s,RUNNING,\"the run is in progress: only its figures by the second are known\"\n",
-            adapter == NULL ? "" : adapter, place->sessions, records);
+        snprintf(summary, sizeof summary,
+                 "adapter,sessions,records,verdict,verdict_reason\n%.60s,%" PRIu64
+                 ",%s,RUNNING,\"the run is in progress: only its per-second figures are known\"\n",
+                 adapter == NULL ? "" : adapter, place->sessions, records);
         if (saved_run_read_running(&run->run, path, "{\"format\": 2}", summary, &unread) ==
             STATUS_OK) {
             run->sweep = sweep;

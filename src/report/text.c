@@ -960,7 +960,7 @@ static void put_trace(struct screen *out, const struct figure_set *set, const st
         }
     }
     put(out, "Requests");
-    say(out, "append used %.2f s CPU to read the records; the kernel used ", trace->cpu_s);
+    say(out, "append used %.2f s of CPU time to read the records; the kernel used ", trace->cpu_s);
     say_if(out, trace->kernel_s >= 0, "about %.2f s to write them", trace->kernel_s);
     say_if(out, trace->kernel_s < 0, "an unknown time to write them");
     put(out, "Trace");
@@ -1386,7 +1386,7 @@ static void put_search_result(struct screen *out, const struct search *search,
             search->levels[i].outcome == LEVEL_HELD && search->levels[i].hold_ns < search->hold_ns;
     }
     say_if(out, search->held == 0, "no level");
-    say_if(out, search->held > 0, "%s%s %s, all at work throughout; levels of %s%.3g s",
+    say_if(out, search->held > 0, "%s%s %s, all at work throughout; each level lasted %s%.3g s",
            search->failed == 0 ? "at least " : "", COUNTED(search->held, "session", "sessions"),
            is_shortened ? "up to " : "", figures_seconds(search->hold_ns));
     put(out, "Held");

@@ -28,7 +28,7 @@ class Embedded(io_trace.Traced):
         self.assertLess(self.worked(run, rows)[-1]["time_ns"], rows[-1]["time_ns"])
         self.assertIn("; I/O was traced (full)", run.json["outcome"]["verdict_reason"])
         self.assertRegex(ended.out, r"(?m)^  fsync, wal +mean +[\d,]+ .*\n +p99 ")
-        self.assertRegex(ended.out, r"(?m)^Trace .* s CPU to read the records")
+        self.assertRegex(ended.out, r"(?m)^Trace .* s of CPU time to read the records")
         summary = run.table("summary.csv")[0]
         self.assertEqual(int(summary["trace_fsyncs"]), run.json["io_trace"]["fsyncs"])
         self.assertAlmostEqual(

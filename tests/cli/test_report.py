@@ -337,7 +337,7 @@ class Report(harness.Case):
         self.append("report", run.folder, larger.folder)
         text, page = self.check_page(self.folder / "report.html")
         self.assertIn('<a href="#run2">3 × 1k</a>', text)
-        self.assertIn("The name of a run is its sessions × its rows or its duration.", page.text)
+        self.assertIn("The name of a run is the number of sessions × the number of rows or the duration.", page.text)
 
     def test_sweep(self):
         out = self.folder / "sweep"
@@ -400,7 +400,7 @@ class Report(harness.Case):
         text, page = self.check_page(self.folder / "two" / "report.html")
         self.assertEqual(self.legends(text)["Append latency by percentile"],
                          ["batch=1 (1)", "batch=5 (1)"])
-        self.assertIn("Only the first of several repeats is drawn.", page.text)
+        self.assertIn("If a run was repeated, the chart shows only the first repeat.", page.text)
         self.assertIn('<a href="#run4">batch=5 (2)</a>', text)
 
     def test_repeats(self):
