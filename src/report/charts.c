@@ -9,8 +9,7 @@
 #include "report/report.h"
 
 enum {
-    TIME_FROM_S = 2, /* shortest run with charts over time: a shorter run has one interval, and a
-                        chart would be one level */
+    TIME_FROM_S = 2, /* shortest run with charts over time: a shorter run has only one interval */
     PACE_LEVELS = 100,
     LOG_FROM_RATIO = 50, /* smallest ratio of the highest to the lowest value at which a linear axis
                             would hide the low values */
@@ -20,13 +19,13 @@ enum {
 enum {
     OF_RUN = 1,
     OF_SEARCH = 2,
-    OF_LEVELS = 4,     /* the chart is of a search, and has the sessions on its x axis */
-    OF_RUNS = 8,       /* the chart has a line for each of several runs */
-    EACH_CALL = 16,    /* a chart is made for each operation with columns in the file */
-    WITH_SERVER = 32,  /* the first line is the server's; a note says why it is missing */
-    FILLED = 64,       /* the area is filled when the chart has one line */
-    OF_SAMPLES = 128,  /* the chart uses columns of samples.csv, not of intervals.csv */
-    ABOVE_0 = 256,     /* a line without a value above 0 is not drawn */
+    OF_LEVELS = 4,    /* the chart shows a search, with the sessions on the x axis */
+    OF_RUNS = 8,      /* the chart has a line for each of several runs */
+    EACH_CALL = 16,   /* a chart is made for each operation with columns in the file */
+    WITH_SERVER = 32, /* the first line shows the server; if the line is missing, a note says why */
+    FILLED = 64,      /* the area is filled when the chart has one line */
+    OF_SAMPLES = 128, /* the chart uses columns of samples.csv, not of intervals.csv */
+    ABOVE_0 = 256,    /* a line without a value above 0 is not drawn */
     PERCENTILES = 512, /* the chart is made from the histograms of run.json, even for short runs */
     OF_HOSTS = 1024, /* the chart has a line for each of several hosts, from hosts_intervals.csv */
     OF_DISK = 2048,  /* labels have the units of a disk; the chart is drawn only when its first line
@@ -37,13 +36,13 @@ enum {
     OF_WAITS = 16384,       /* the chart is made from waits.csv */
 };
 
-/* Columns of a file, each followed by the name of its line. When rows of the file are merged, the
- * line takes their highest value, so that the worst value stays visible; if the column begins with
- * '~', it takes their mean. If the column begins with '_', the operation's name is put in front of
- * it. */
+/* Columns of a file, each followed by the name of its line. If a run has too many rows, several
+ * rows are merged into one step of the line: the step shows the highest value, so that the worst
+ * value stays visible. With '~' before the column, the step shows the mean. With '_' before the
+ * column, the column's name begins with the name of the operation. */
 #define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* The table of charts. Functions below add the charts of pace and of headlines. */
+/* The table of charts. add_pace and charts_make add other charts. */
 static const struct kind {
     const char *name, *title;
     enum figure_unit unit;
@@ -180,8 +179,8 @@ static struct chart_series *add_series(struct chart *chart, const char *name, si
     return series;
 }
 
-/* Adds a level, unless its place on the x axis is unknown: the number of rows at a moment may be
- * unknown. */
+/* Adds a horizontal step at the height `y` to a line. Adds nothing if `from` or `to` is unknown:
+ * the number of rows at a moment may be unknown. */
 static void add_level(struct chart_series *series, double from, double to, double y)
 {
     if (isfinite(from) && isfinite(to)) {
@@ -536,7 +535,7 @@ static void note_left_out(struct chart *chart, const struct left_out *left, cons
 }
 
 /* Adds a line for each transaction, or for the transactions with the most commits. Adds nothing for
- * a single transaction: the chart of all transactions has its line. */
+ * a single transaction, because the chart of all transactions shows the same line. */
 static void add_transactions(struct chart *chart, const struct report_run *run,
                              const struct kind *kind)
 {
@@ -592,7 +591,8 @@ static void add_percentiles(struct chart *chart, const struct report_run *run, c
     }
 }
 
-/* The order of latencies in a chart that has no room for all, as names or prefixes of names. */
+/* The order in which latencies get a line, until the chart is full. A word is the name of a
+ * latency; with '.' at the end it is a prefix; "" stands for all other latencies. */
 static const char *const latency_order[] = {
     "append", "response", "transaction", "transaction.", "commit", "statement.", ""};
 
@@ -616,10 +616,10 @@ static size_t place_latency(const char *name, const char **shown)
     return place;
 }
 
-/* Adds a line for each latency, except the latencies of --io-trace and latencies whose line would
- * equal a line that is already drawn: a script's only transaction, and tries without retries, have
- * the line of all transactions. The chart's note names the
- * latencies for which the chart has no room. */
+/* Adds a line for each latency, except the latencies of --io-trace. Skips a latency whose line
+ * would equal a drawn line: a script's only transaction equals all transactions, and without
+ * retries the tries also equal all transactions. If the chart is full, its note names the other
+ * latencies. */
 static void add_latencies(struct chart *chart, const struct report_run *run)
 {
     json_t *const all = json_object_get(run->run.json, "histograms"), *histogram;
@@ -650,7 +650,7 @@ static void add_latencies(struct chart *chart, const struct report_run *run)
     note_left_out(chart, &left, "; the table of latencies has them");
 }
 
-/* Adds the mean number of calls that are in each layer of an I/O trace at a time, stacked. */
+/* Adds stacked lines: the mean number of calls in each layer of an I/O trace over time. */
 static void add_layers(struct chart *chart, const struct report_run *run)
 {
     static const char *const names[] = {"device, queue and file system (vfs)", "device and queue",
@@ -688,7 +688,7 @@ static void add_layers(struct chart *chart, const struct report_run *run)
     }
 }
 
-/* How many sessions were in calls, by what they waited for, during one or more intervals. */
+/* The sessions that were in calls during one or more intervals, by class of wait. */
 struct waiting {
     double from, to, seconds;
     size_t intervals;
@@ -724,7 +724,8 @@ static struct waiting add_waiting(const struct csv_table *table, size_t most, si
     return sum;
 }
 
-/* Adds the mean number of sessions in calls by class of wait, stacked, the largest class below. */
+/* Adds stacked lines: the mean number of sessions in calls, by class of wait. The largest class is
+ * at the bottom. */
 static void add_waits(struct chart *chart, struct report_run *run)
 {
     char path[SAVED_RUN_PATH_BYTES + 16];
@@ -834,7 +835,7 @@ static void add_chart(struct report *report, struct report_run *run, const struc
             chart.marks[chart.mark_count++].text = run->events.entries[i].text;
         }
     }
-    /* a script may write rows by its own statements, without batches of append */
+    /* a script may write rows with its own statements: then these charts are not expected */
     const bool is_of_append = call[0] != '\0' || strcmp(kind->name, "rows-per-second") == 0;
     if (keep_chart(&chart) || kind->absent == NULL ||
         (is_of_append && report_is_scripted(&run->run))) {
@@ -1116,7 +1117,7 @@ bool charts_make(struct report *report)
         const struct saved_sweep *sweep = &report->sweeps[i].sweep;
         const bool has_script = report_sweep_has_script(sweep);
         for (size_t f = 0; (figure = report_sweep_figure(has_script, f)) != NULL; f++) {
-            /* with one number of sessions, bars show more than single dots */
+            /* with one number of sessions, each curve would be a dot: the bars show more */
             if (report_sweep_shows(sweep, figure) && (!is_beside || sweep->sessions_count > 1)) {
                 add_sweep(report, sweep, i + 1, figure);
             }

@@ -1,4 +1,4 @@
-/* The limits that append check compares, for people and as JSON. */
+/* Reports the limits that `append check` found, as text and as JSON. */
 #ifndef REPORT_CHECK_H
 #define REPORT_CHECK_H
 

@@ -26,7 +26,7 @@ static void add_columns(struct figure_columns *columns, const struct operation_l
     report_intervals.fill(&row, &full);
     for (size_t i = 0; i < row.count; i++) {
         const struct report_cell *cell = &row.cells[i];
-        /* the column has the time of the interval */
+        /* a column in seconds has the time of the interval, not a figure */
         const bool is_time = cell->unit == FIGURE_UNIT_S;
         if (figure_is_number(cell->unit) && !is_time && cell->value.is_known) {
             figure_columns_add(columns, cell->key);

@@ -1,6 +1,6 @@
 /*
- * Conditions that end a run early (--stop-when): bounds on columns of intervals.csv, each of which
- * may have to hold for some time.
+ * Conditions that end a run early (--stop-when). A condition is a bound on a column of
+ * intervals.csv, and may have to hold for some time.
  *
  * The sampler's thread checks the conditions after every interval of about a second. An interval
  * that lacks the value, such as the p99 of an append when no append was acknowledged, neither
@@ -53,8 +53,8 @@ bool interval_value(const struct interval *interval, const struct operation_list
                     const char *column, double *value);
 
 /* Compares an interval with all conditions. Called for all intervals in their order. Returns true
- * if a condition has held for its time; `text` then says which, and the last value: "append.p99>1s
- * for 10s: 1350 ms". */
+ * if a condition has held for its time; `text` is then the condition and the last value:
+ * "append.p99>1s for 10s: 1350 ms". */
 bool conditions_check(struct conditions *conditions, const struct interval *interval,
                       char text[RESULT_CONDITION_BYTES]);
 

@@ -125,7 +125,7 @@ void csv_write_table(FILE *stream, const struct report_table *table,
     }
 }
 
-/* Writes the digits of a number and a comma. Returns the end. */
+/* Writes the digits of a number and a comma. Returns the place after the comma. */
 static char *put_digits(char *at, uint64_t number)
 {
     char digits[DIGITS_MAX];
@@ -140,7 +140,8 @@ static char *put_digits(char *at, uint64_t number)
     return at + 1;
 }
 
-/* Writes a time, which is unknown if it is negative, and a comma. Returns the end. */
+/* Writes a time in ns (negative: unknown, written as "") and a comma. Returns the place after the
+ * comma. */
 static char *put_ns(char *at, int64_t ns)
 {
     if (ns >= 0) {

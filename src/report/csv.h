@@ -27,7 +27,7 @@ struct csv {
 /* Begins a line of column names, or of values. */
 void csv_begin(struct csv *csv, FILE *stream, bool is_header);
 
-/* Each adds a cell. `text` NULL and a decimal that is not finite are empty cells. */
+/* Each function adds a cell. The cell is empty if `text` is NULL or the decimal is not finite. */
 void csv_text(struct csv *csv, const char *column, const char *text);
 void csv_count(struct csv *csv, const char *column, uint64_t value);
 void csv_decimal(struct csv *csv, const char *column, double value, int decimals);
@@ -36,22 +36,23 @@ void csv_end(struct csv *csv);
 
 void csv_write_summary(FILE *stream, const struct figure_set *set);
 
-/* Writes a whole file: the header, and the records that the table finds in a run. The table has
- * `record`. operations.csv is written from report_statements, and metrics.csv from report_metrics.
- */
+/* Writes a whole file: the header, and a line for each record that table->record returns. The
+ * function must not be NULL. The table of operations.csv is report_statements, and the table of
+ * metrics.csv is report_metrics. */
 void csv_write_table(FILE *stream, const struct report_table *table,
                      const struct operation_list *operations, const struct report_source *source);
 
 /* How a CSV file is written. A file with neither kind is written at the end of the run, except
- * events.csv, which is the user's after the marks of the plan. */
+ * events.csv: its header and the marks of the plan are written at the start. */
 enum csv_kind {
     CSV_GROWS = 1,  /* the header is written at the start, and rows during the run */
     CSV_JOINED = 2, /* with ranks, the rows of all ranks replace the rows of this rank at the end */
 };
 
-/* The other CSV files of a run or search: the file's name, its table (tables.h), the record of a
- * row, the condition on which a run with the plan `plan` has the file, and its csv_kind. Only rank
- * 0 asks the server for waits. Ranks do not send the figures of OPERATIONS_INTERVALS to rank 0. */
+/* The CSV files of a run or search, except summary.csv, operations.csv, metrics.csv and io.csv: the
+ * file's name, its table (tables.h), the type of a row's record, the condition on which a run with
+ * the plan `plan` has the file, and its csv_kind. Only rank 0 asks the server for waits. Ranks do
+ * not send the figures of OPERATIONS_INTERVALS to rank 0. */
 #define CSV_TABLE                                                                                  \
     X(SAMPLES, "samples.csv", report_samples, struct sample, true, CSV_GROWS | CSV_JOINED)         \
     X(INTERVALS, "intervals.csv", report_intervals, struct interval, true, CSV_GROWS | CSV_JOINED) \
@@ -94,7 +95,7 @@ void csv_write_logged(FILE *stream, const struct transaction_log_row *row);
 
 /*
  * Writes a histogram in the percentile format of HdrHistogram's outputPercentileDistribution
- * (http://hdrhistogram.org), so that its plotter and other readers open it.
+ * (http://hdrhistogram.org), so that HdrHistogram's plotter and other programs can read the file.
  *
  * Values are milliseconds with six decimals, which is exact to the nanosecond. Each row is the
  * first bucket whose cumulative count reaches the next percentile; each halving of the distance to

@@ -26,8 +26,8 @@ static char *trim(char *text)
     return text;
 }
 
-/* Removes the quotes of a CSV cell, in place. Returns false if the quotes are not closed or a text
- * follows them. */
+/* Removes the quotes of a CSV cell, in place. Returns false if the closing quote is missing or is
+ * not the last character. */
 static bool unquote(char *text)
 {
     const char *at = text + 1;

@@ -17,8 +17,9 @@ enum {
     OPERATION_FIGURE_BYTES = FIGURE_KEY_BYTES - SCRIPT_NAME_BYTES - sizeof OPERATION_PREFIX - 1,
 };
 
-/* Finds the next figure of an operation, with the operation in its key: "operation.insert.p99_ms".
- * *at is 0 at first. Returns false if there are no more. */
+/* Finds the next figure of an operation. The key in *cell includes the operation:
+ * "operation.insert.p99_ms". *at must be 0 at the first call. Returns false after the last figure.
+ */
 static bool next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
                                 struct figure_cell *cell)
 {
@@ -91,7 +92,7 @@ static enum status add_operation(struct figure_columns *columns, const struct bo
     return STATUS_REJECTED;
 }
 
-/* Returns the metric of the script that a bound names; NULL if it does not name one. */
+/* Returns the script's metric that a bound names; NULL if the bound does not name a metric. */
 static const struct script_metric *find_metric(const struct expectations *expectations,
                                                const struct bound *bound)
 {
@@ -106,15 +107,15 @@ static const struct script_metric *find_metric(const struct expectations *expect
     return NULL;
 }
 
-/* Returns whether `key` names a figure that a metric of this kind has. */
+/* Returns whether the metric in `row` has a figure with this key. */
 static bool has_figure(const struct report_row *row, const char *key)
 {
     const struct report_cell *cell = report_row_find(row, key);
     return cell != NULL && cell->unit == FIGURE_UNIT_VALUE && cell->place == IN_CSV_AND_JSON;
 }
 
-/* Completes an expectation on a figure of a metric: "lock_wait.p95"; the name alone stands for the
- * sum of a count, or for the latest value of a gauge. */
+/* Completes an expectation on a figure of a metric: "lock_wait.p95". A metric's name without a
+ * figure stands for the sum of a count, or for the latest value of a gauge. */
 static enum status find_in_metric(const struct script_metric *metric, struct expectation *new,
                                   const struct operation_list *operations, struct error *error)
 {
@@ -159,7 +160,7 @@ static bool needs_script(const char *column)
     return figure != NULL && figure_needs_script((enum figure_id)(figure - figure_table));
 }
 
-/* Takes "stage2." off the name of a bound, unless the script has an operation of that name. Returns
+/* Removes "stage2." from the name of a bound, unless the script has an operation "stage2". Returns
  * the number of the stage; 0 if the name does not begin with a stage. */
 static unsigned take_stage(struct bound *bound, const struct operation_list *operations)
 {

@@ -1,6 +1,6 @@
 /*
- * Expectations of a run (--expect): bounds on columns of summary.csv and operations.csv, compared
- * with the values in these files.
+ * Expectations of a run (--expect): bounds on figures of the run, of its operations and stages, and
+ * of the script's metrics.
  */
 #ifndef REPORT_EXPECTATIONS_H
 #define REPORT_EXPECTATIONS_H
@@ -15,9 +15,9 @@ enum {
     EXPECTATIONS_TEXT_BYTES = 200 /* longest text of expectations_describe */
 };
 
-/* Adds the bounds in `text` ("throughput>=50k, append_p99<=20ms, lost==0") to *expectations. The
- * bounds are on figures of summary.csv, or of an operation that the script names. If `text` is
- * NULL, adds nothing. On REJECTED, *error says which bound is wrong and what would be right. */
+/* Adds the bounds in `text` ("throughput>=50k, append_p99<=20ms, lost==0") to *expectations, whose
+ * `stages` and `script` must be set. If `text` is NULL, adds nothing. On REJECTED, *error says
+ * which bound is wrong and what would be right. */
 enum status expectations_add(struct expectations *expectations, const char *text,
                              const struct operation_list *operations, struct error *error);
 

@@ -220,7 +220,8 @@ static void fill_io(struct figure_set *set, const struct result *result)
     const int64_t *counts = io->counts;
     const int64_t before = result->table_bytes_before, after = result->table_bytes_after;
     const double rows_after = (double)count_rows_after(result);
-    /* with several hosts the disk belongs to one of them, so the ratio would be wrong */
+    /* with several hosts the disk is the disk of only one host: WRITE_AMPLIFICATION would be wrong
+     */
     const double values =
         result->host_count > 1 ? 0 : (double)result->totals.counters[RECORDER_ROW_BYTES];
     const double written = (double)counts[IO_DEVICE_WRITTEN_BYTES];
@@ -316,7 +317,7 @@ static void fill_waits(struct figure_set *set, const struct waits *waits)
     }
 }
 
-/* Takes the counters of the run. Some are known only in some runs. */
+/* Takes the counters of the run. Some counters are known only in runs with a script. */
 static void fill_counters(struct figure_set *set, const struct plan *plan,
                           const struct result *result)
 {

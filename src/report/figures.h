@@ -20,8 +20,8 @@ void figures_of_result(struct figure_set *set, const struct plan *plan,
 void figures_of_trace(struct figure_set *set, const struct trace_sum *trace);
 
 /* The parts of an average commit's time, with --waits and --io-trace: the waits show how much of
- * the time was the log, and the trace shows how a sync of the log divides into file system, queue
- * and device. */
+ * the time was spent on the log, and the trace divides the time of a log sync into file system,
+ * queue and device. */
 enum {
     COMMIT_PARTS_MAX = 8
 };
@@ -41,14 +41,16 @@ struct commit_story {
  * traced, or if no sync of the log was seen. */
 bool figures_of_commit(struct commit_story *story, const struct result *result);
 
-/* names of the states: "none", "failed", "done" */
+/* names of the values of enum verification_state: "none", "failed", "done" */
 extern const char *const figures_verification_names[];
 
-/* Returns the value at a point of a histogram; 0 when the histogram is empty. */
+/* Returns the mean, a percentile or the maximum of a histogram, as `point` says; 0 if the histogram
+ * is empty. */
 int64_t figures_point_ns(const struct histogram *histogram, const struct figure_point *point);
 
-/* Returns the number of failed connects, reconnects, appends, reads and transactions: of the run,
- * or of one of several hosts. */
+/* Each function returns the number of failed connects, reconnects, appends and reads, and of failed
+ * or in-doubt transactions. figures_errors takes the counters of a run, and figures_host_errors the
+ * counters of one of several hosts. */
 uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS]);
 uint64_t figures_host_errors(const uint64_t counters[RECORDER_COUNTERS]);
 

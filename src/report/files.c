@@ -65,7 +65,7 @@ struct run_files {
     pthread_mutex_t lock;     /* guards shortage while two threads write */
     int failure;              /* errno of the first failed write; 0: no write has failed */
     struct file_list shortage;
-    struct file_list outdated;      /* files of the outcome that were not replaced last time */
+    struct file_list outdated; /* files that the last run_files_write_outcome could not replace */
     char said[2 * NAMES_BYTES + 2]; /* text of run_files_shortage */
 };
 
@@ -104,9 +104,8 @@ enum exit_code report_make_folder(const char *path, const char *choice, struct e
     return number == 0 ? EXIT_CODE_OK : fail(error, number, "make", path);
 }
 
-/* Adds a file to a list. `reason` begins with ": "; consecutive files with the same reason share
- * it.
- */
+/* Adds a file to a list. `reason` begins with ": ". If the file before has the same reason, the
+ * list has the reason only once, after both names. */
 static void add_file(struct file_list *list, const char *name, const char *reason)
 {
     const size_t size = sizeof list->text, used = strlen(list->text);
@@ -118,9 +117,9 @@ static void add_file(struct file_list *list, const char *name, const char *reaso
     snprintf(list->text + list->reason_at, size - list->reason_at, "%s", reason);
 }
 
-/* Notes that a file is short, cuts the file after its last whole row, since half a row would make
- * it unreadable, and closes it, since rows written later would follow a gap. `machine`: the machine
- * whose rows are missing, or NULL. */
+/* Notes that a file is short. Cuts the file after its last whole row, because half a row would make
+ * the file unreadable. Closes the file, because later rows would follow a gap. `number` is the
+ * errno of the write, or 0 if unknown. `machine` is the machine whose rows are missing, or NULL. */
 static void mark_short_of(struct run_files *files, int file, int number, const char *machine)
 {
     char name[NAME_MAX], reason[REASON_BYTES];
@@ -137,7 +136,7 @@ static void mark_short_of(struct run_files *files, int file, int number, const c
         return;
     }
     __fpurge(stream);
-    /* On a full disk even this may fail; the file is noted as short in any case. */
+    /* On a full disk, ftruncate may also fail. The shortage already names the file. */
     if (ftruncate(fileno(stream), files->whole_bytes[file]) != 0) {
         clearerr(stream);
     }
@@ -164,8 +163,8 @@ static void flush_file(struct run_files *files, int file)
     }
 }
 
-/* Returns whether a file is written aside and then renamed. Such a file is open only while it is
- * written. */
+/* Returns whether a file is written under a temporary name and then renamed. Such a file is open
+ * only during the write. */
 static bool is_aside(int file)
 {
     return file >= FILE_RUN && file <= FILE_METRICS;
@@ -253,7 +252,7 @@ static off_t finish_room(const struct plan *plan)
     return bytes;
 }
 
-/* The outcome counts twice: a file that is replaced needs space beside its previous content. */
+/* The outcome counts twice: while a file is replaced, the disk has its old and its new content. */
 size_t run_files_room(const struct plan *plan)
 {
     return (size_t)(finish_room(plan) + 2 * outcome_room(plan));
@@ -295,11 +294,11 @@ static bool is_gone(const struct run_files *files)
 /* A file whose content is being replaced. */
 struct joining {
     FILE *stream;      /* the file itself */
-    off_t whole_bytes; /* its last whole row */
+    off_t whole_bytes; /* end of the last whole row in the file */
     struct buffer content;
 };
 
-/* Lets the rows that are added to a file go to memory. */
+/* From this call on, run_files_add collects the file's rows in memory. */
 static void begin_joining(struct run_files *files, enum csv_file file, struct joining *joining)
 {
     *joining =
@@ -310,7 +309,8 @@ static void begin_joining(struct run_files *files, enum csv_file file, struct jo
     }
 }
 
-/* Replaces the content of the file. The stream in memory is NULL if memory ran out. */
+/* Replaces the content of the file by the rows in memory. The stream to memory is NULL if
+ * begin_joining ran out of memory. */
 static void end_joining(struct run_files *files, enum csv_file file, struct joining *joining)
 {
     FILE *const memory = files->streams[file];
@@ -366,8 +366,8 @@ void run_files_join(struct run_files *files, const struct merge *merge, const st
     }
 }
 
-/* Reserves disk space: writes real bytes and waits for the disk, since not every file system checks
- * its free space for a mere reservation. Returns 0 or errno. */
+/* Reserves disk space. Writes bytes and waits for the disk, because some file systems allow a
+ * reservation without checking the free space. Returns 0 or errno. */
 static int reserve_room(struct run_files *files, const struct plan *plan)
 {
     static const char block[4096] = {'r', 'o', 'o', 'm'};
@@ -451,7 +451,7 @@ void run_files_note_missing(struct run_files *files, uint64_t rows)
     pthread_mutex_unlock(&files->lock);
 }
 
-/* Writes the headers of the growing files, and events.csv. Returns 0 or errno. */
+/* Writes events.csv, and the headers of the CSV_GROWS files. Returns 0 or errno. */
 static int begin_files(struct run_files *files, const struct plan *plan)
 {
     for (int file = 0; file < CSV_FILES; file++) {
@@ -641,13 +641,13 @@ bool run_files_write_outcome(struct run_files *files, const struct run_outcome *
 {
     const locale_t before = units_use_point();
     bool is_written = true;
-    /* the second half is for the next call: the page and other files must not take it */
+    /* keeps the second half of the space for the next call, so that other files cannot use it */
     give_back(files, files->reserved_bytes > files->outcome_bytes ? files->outcome_bytes : 0);
     files->outdated.text[0] = '\0';
     for (int file = FILE_RUN; file <= FILE_METRICS; file++) {
         const int number = files->is_made[file] ? replace(files, file, outcome) : 0;
         is_written = is_written && number == 0;
-        if (number != 0 && !is_gone(files)) { /* the shortage already says that it is gone */
+        if (number != 0 && !is_gone(files)) { /* the shortage names the removed folder */
             char reason[REASON_BYTES];
             snprintf(reason, sizeof reason, ": %s", strerror(number));
             add_file(&files->outdated, file_names[file], reason);

@@ -3,13 +3,13 @@
  *
  * Whatever may fail is tried before the first connection: the folder is made, every file is
  * created, and disk space is reserved for the files that are written at the end. During the run the
- * files of intervals, stages and samples grow row by row, and each row is flushed; events.csv gets
- * the marks of the plan and is then left to the user. A failed write marks its file as short, and
- * the run goes on.
+ * files of intervals, stages and samples grow row by row, and each row is flushed. events.csv gets
+ * the marks of the plan and is closed, so that other programs can add lines. A failed write marks
+ * its file as short, and the run goes on.
  *
- * The measuring thread writes the rows of intervals, stages and samples until it has ended, and the
- * thread of the log of transactions the rows of transactions.csv; the main thread does the rest. A
- * search has levels.csv and find-max.json instead of the files that sum up a run.
+ * Until the measuring thread ends, this thread writes the rows of intervals, stages and samples.
+ * The thread of the transaction log writes the rows of transactions.csv. The main thread writes all
+ * other files. A search has levels.csv and find-max.json instead of the files that sum up a run.
  */
 #ifndef REPORT_FILES_H
 #define REPORT_FILES_H
@@ -49,8 +49,8 @@ unsigned run_files_count_open(const struct plan *plan);
 
 /* Returns how much disk space a run or search with this plan reserves until its end, so that it can
  * still write its last files when the disk fills up. A run is refused when the disk has less free
- * space. The space for the files of the outcome is given back in two halves, before the outcome is
- * written and before it is written again; the other space, when the run ends. */
+ * space. The space for the files of the outcome is given back in two halves: before the first and
+ * before the second run_files_write_outcome. run_files_finish gives back the other space. */
 size_t run_files_room(const struct plan *plan);
 
 /* Makes the folder plan->out_folder, its parents and its files. Returns EXIT_CODE_USAGE if the
@@ -62,8 +62,8 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
 /* Adds a row to a CSV file and flushes it. If `record` is NULL, adds the header. */
 void run_files_add(struct run_files *files, enum csv_file file, const void *record);
 
-/* Adds rows to transactions.csv, and flushes them together. Returns how many of them the file has:
- * all or none. */
+/* Adds rows to transactions.csv, and flushes all rows together. Returns `count`, or 0 if the rows
+ * could not be written. */
 size_t run_files_add_logged(struct run_files *files, const struct transaction_log_row *rows,
                             size_t count);
 
@@ -71,9 +71,9 @@ size_t run_files_add_logged(struct run_files *files, const struct transaction_lo
 void run_files_note_missing(struct run_files *files, uint64_t rows);
 
 /* Replaces the rows of this rank by the rows of all ranks, in every CSV_JOINED file. Each file is
- * written aside and then renamed, so a file that cannot be written keeps the rows of this rank. A
- * SIGKILL leaves some files with the rows of all ranks and the others with the rows of this rank,
- * and perhaps an incomplete NAME.PID.part. */
+ * written as NAME.PID.part and then renamed, so a file that cannot be written keeps the rows of
+ * this rank. After a SIGKILL, some files may have the rows of all ranks and other files the rows of
+ * this rank, and an incomplete NAME.PID.part may stay. */
 void run_files_join(struct run_files *files, const struct merge *merge,
                     const struct result *result);
 
