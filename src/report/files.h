@@ -105,18 +105,20 @@ struct run_outcome {
 
 /* Writes the files about the outcome: summary.csv and run.json, and operations.csv and metrics.csv
  * if the run has a script and the script has metrics. For a search: summary.csv and find-max.json.
- * Each file is written aside and then renamed, so the function can be called again when the outcome
- * has changed; after a failed write a file keeps its previous content, and the other files are
- * still written. Returns false if a write failed; run_files_shortage names the files. */
+ * Each file is written under a temporary name and then renamed, so the function can be called again
+ * when the outcome has changed. If a write fails, the file keeps its previous content, and the
+ * other files are still written. Returns false if a write failed; run_files_shortage names the
+ * files. */
 bool run_files_write_outcome(struct run_files *files, const struct run_outcome *outcome);
 
-/* Returns the short or removed files and the reasons, as one line ("run.json, summary.csv: No space
- * left on device"), first the files of the outcome; "" when all files are whole. A file of the
- * outcome that was replaced since is whole. Valid until the next call. */
+/* Returns the incomplete or removed files and the reasons as one line: "run.json, summary.csv: No
+ * space left on device". The files of the outcome are first; they are listed only if the last
+ * run_files_write_outcome could not write them. Returns "" if all files are whole. The text is
+ * valid until the next call. */
 const char *run_files_shortage(struct run_files *files);
 
-/* Closes the files and frees `files`, which may be NULL. `is_failed`: the run never began. The
- * files are then removed, and also the folder if it is empty; otherwise they stay. */
+/* Closes the files and frees `files`, which may be NULL. `is_failed` says that the run never began:
+ * then also removes the files, and the folder if it is empty and was made here. */
 void run_files_destroy(struct run_files *files, bool is_failed);
 
 /* Creates or truncates the file of an option; does nothing when `path` is NULL or *stream is open.

@@ -67,8 +67,8 @@ static void add_option(struct tree tree, const char *key, const struct option_en
     }
 }
 
-/* Adds every option of a run or search, and the values that follow from them. target.url is left
- * out: it may hold the password. */
+/* Adds every option of a run or search, and values that append derives from the options, such as
+ * the seed. target.url is left out, because the URL may contain the password. */
 static void add_plan(struct tree root, const struct plan *plan)
 {
     static const char inner[] = "target.";
@@ -243,7 +243,7 @@ static void add_settings(struct tree tree, const char *name, const struct server
     }
 }
 
-/* Adds the settings that weaken durability, of all hosts. */
+/* Adds the settings of each host that weaken durability. */
 static void add_weakened(struct tree server, const struct result *result)
 {
     const struct tree list = tree_array(server, "weakened");
@@ -342,8 +342,8 @@ static void add_workload(struct tree root, const struct plan *plan, const struct
     }
 }
 
-/* Adds each list that the report's tables show. If several tables show parts of a list, it is added
- * once, with the rows of all of them. */
+/* Adds each list that the report's tables show. If several tables show parts of one list, the list
+ * is added once, with all rows. */
 static void add_tables(struct tree root, const struct report_source *source)
 {
     for (const struct report_table *const *at = report_tables; *at != NULL; at++) {
@@ -362,7 +362,8 @@ static void add_tables(struct tree root, const struct report_source *source)
     }
 }
 
-/* Adds a cause. `result` is NULL for a cause of a level, which has no times. */
+/* Adds a cause of errors. `result` is NULL for the causes of a search level, whose times are
+ * unknown. */
 static void add_cause(struct tree list, const struct cause *cause, const struct result *result)
 {
     struct tree entry = tree_append_object(list);
@@ -544,7 +545,8 @@ static void add_kernel_waits(struct tree tree, const struct operation_list *oper
     }
 }
 
-/* Adds what the polls of the waits saw. The levels of a search have polls of their own. */
+/* Adds the results of --waits. For a search, the list of levels has most results, because each
+ * level is polled for itself. */
 static void add_waits(struct tree root, const struct operation_list *operations,
                       const struct plan *plan, const struct result *result)
 {

@@ -10,8 +10,8 @@
 #include "measure/result.h"
 #include "plan/plan.h"
 
-/* Writes one indented JSON object: run.json, or with `search` (may be NULL) find-max.json, which
- * also has the levels. Returns false if memory runs out or a write fails (errno is set). */
+/* Writes one indented JSON object: run.json if `search` is NULL, else find-max.json, which also has
+ * the levels of the search. Returns false if memory runs out or a write fails (errno is set). */
 bool report_write_json(FILE *stream, const struct plan *plan, const struct table *table,
                        const struct result *result, const struct search *search);
 

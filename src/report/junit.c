@@ -126,7 +126,8 @@ static void begin_run(struct junit_suite *suite, const struct plan *plan)
     }
 }
 
-/* Adds a ledger. `ids`: its total, its parts, then FIGURES. `rest`: end of the message. */
+/* Adds a test case for a ledger. `ids` has the ledger's total and its parts, and ends with FIGURES.
+ * The test case fails unless `is_whole`. `rest` is the end of the message. */
 static void add_ledger(struct junit_suite *suite, const struct figure_set *set, const char *name,
                        const enum figure_id *ids, bool is_whole, const char *rest)
 {

@@ -26,7 +26,7 @@ enum {
     TOKEN_TEXT_BYTES = 2 * TOKEN_BYTES + 1,
     PLACE_BYTES = PLAN_HOST_BYTES + 16,
     STEPS_AHEAD = 64,    /* how many pieces of HTML find_equal looks ahead */
-    CPUS_COUNTED = 4,    /* further CPUs do not raise the time that the page may use */
+    CPUS_COUNTED = 4,    /* more CPUs do not increase the time that the page may use */
     SHARE_DIVISOR = 100, /* the page may use 1 / SHARE_DIVISOR of the CPU time */
     POLICY_BYTES = 512,
 };
@@ -116,13 +116,11 @@ struct live {
     int64_t due_ns;      /* moment from which the page may be rendered again */
     int64_t cpu_ns;      /* CPU time of the thread at the last rendering */
     int64_t asked_ns;    /* moment at which a browser asked last; 0: never */
-    int64_t hold_end_ns; /* moment at which held requests are answered in any case */
+    int64_t hold_end_ns; /* latest moment for the answer to the held requests */
 };
 
-/* The state of a run as run.json and summary.csv. */
-
-/* Fills the ledgers from the counters, as far as they are known during a run. After a change by
- * hand the number of due batches is known only at the end: the batch ledger stays empty. */
+/* Fills the parts of the ledgers that the counters show during a run. After a change by hand the
+ * number of due batches is known only at the end, so the batch ledger stays empty. */
 static void fill_ledgers(struct result *result, const struct plan *plan, bool is_steered)
 {
     const uint64_t *counters = result->totals.counters;
@@ -215,7 +213,7 @@ void live_note(struct live *live, const struct progress_state *now,
     web_wake(live->web);
 }
 
-/* Writes what run.json and summary.csv would contain. Returns false if memory runs out. */
+/* Writes what run.json and summary.csv would contain now. Returns false if memory runs out. */
 static bool describe_run(const struct live_run *run, uint64_t held, struct buffer *json,
                          struct buffer *summary)
 {
@@ -265,7 +263,7 @@ static bool read_run(struct live *live, struct report *report, struct error *err
     return is_read;
 }
 
-/* The difference between two bodies. A piece of HTML begins with '<'. */
+/* A body of HTML, cut before each '<' into pieces. */
 struct pieces {
     const char **at; /* beginnings of the pieces, and the end of the last piece; owned */
     size_t count;
@@ -344,8 +342,9 @@ static void add_change(json_t **steps, const struct pieces *from, size_t i, cons
                               length_of(to, j) - kept));
 }
 
-/* Returns how many pieces of `from` are left out (negative), or how many of `to` are added
- * (positive), until both go on with an equal piece; 0 if there is no such piece ahead. */
+/* Looks for the next equal pieces after the different pieces i of `from` and j of `to`. Returns the
+ * number of pieces of `to` to add before (positive), or of pieces of `from` to leave out
+ * (negative); 0 if the next STEPS_AHEAD pieces have no equal piece. */
 static int find_equal(const struct pieces *from, size_t i, const struct pieces *to, size_t j)
 {
     for (int ahead = 1; ahead <= STEPS_AHEAD; ahead++) {
@@ -359,9 +358,9 @@ static int find_equal(const struct pieces *from, size_t i, const struct pieces *
     return 0;
 }
 
-/* Makes the steps that lead from one body to the next: a number n > 0 keeps n pieces, n < 0 leaves
- * out -n pieces; a text is a new piece; [n, text] is the first n units of the old piece, and text.
- * Returns NULL when out of memory. */
+/* Makes the steps that change one body into the next. A number n > 0 keeps n pieces; n < 0 leaves
+ * out -n pieces; a text adds a piece; [n, text] keeps the first n UTF-16 units of a piece and
+ * replaces its rest by the text. Returns NULL when out of memory. */
 static json_t *make_steps(const struct pieces *from, const struct pieces *to)
 {
     json_t *steps = json_array();
@@ -486,7 +485,7 @@ static void render(struct live *live)
     struct error error = {.kind = ERROR_NONE};
     struct buffer body = {0}, title = {0};
     char text[REPORT_ESCAPED_BYTES];
-    /* differs from the numbers of an earlier run at this port, which a page may still show */
+    /* a browser may still show an earlier run at this port: its numbers must be different */
     const uint64_t first = (uint64_t)(mono_wall_ns() / MONO_NS_PER_MS);
     struct rendition next = {.seq = live->now.seq == 0 ? first : live->now.seq + 1};
     pthread_mutex_lock(&live->lock);
@@ -559,8 +558,6 @@ static int64_t turn(void *context, struct web *web)
                                           : live->hold_end_ns;
 }
 
-/* The requests. */
-
 /* Returns whether two texts are equal, in a time that does not depend on their content. */
 static bool equals_token(const char *own, const char *given)
 {
@@ -574,8 +571,8 @@ static bool equals_token(const char *own, const char *given)
     return difference == 0;
 }
 
-/* Returns whether `place`, as in a Host header, is a host at the page's port. Port 80 may be left
- * out. */
+/* Returns whether `place`, the value of a Host header, is `host` with the page's port. Port 80 may
+ * be left out. */
 static bool is_place(const struct live *live, const char *place, const char *host)
 {
     char own[PLACE_BYTES];
@@ -592,8 +589,9 @@ static bool is_place(const struct live *live, const char *place, const char *hos
     return strcasecmp(place, own) == 0;
 }
 
-/* Returns whether the Host header names this machine: by a loopback name, by live->name, or by the
- * address at which the request arrived, which no other site can have as its name. */
+/* Returns whether the Host header names this machine: with a loopback name, with live->name, or
+ * with the address at which the request arrived. Another site cannot have this address as its name.
+ */
 static bool has_own_host(const struct live *live, const struct web_request *request)
 {
     const char *given = web_header(request, "Host");
@@ -605,7 +603,7 @@ static bool has_own_host(const struct live *live, const struct web_request *requ
     return is_own;
 }
 
-/* Returns whether the request comes from the page itself, or not from a page. */
+/* Returns false if the Origin header says that the request comes from a page of another site. */
 static bool has_own_origin(const struct web_request *request)
 {
     static const char scheme[] = "http://";
@@ -641,8 +639,6 @@ static enum live_answer choose_state(struct live *live, const struct web_request
     return ANSWER_LATER;
 }
 
-/* Chooses the answer to a change. Only the user can connect to the Unix socket; the page needs the
- * token. */
 /* Returns whether a media type is JSON. Parameters such as "; charset=utf-8" are allowed. */
 static bool is_json(const char *type)
 {
@@ -655,6 +651,8 @@ static bool is_json(const char *type)
     return next == '\0' || next == ';';
 }
 
+/* Chooses the answer to a change. Only the user can connect to the Unix socket; the page needs the
+ * token. */
 static enum live_answer choose_change(const struct live *live, const struct web_request *request)
 {
     const char *type = web_header(request, "Content-Type");
@@ -768,8 +766,6 @@ static bool answer(void *context, const struct web_request *request)
     return true;
 }
 
-/* The beginning and the end. */
-
 /* Makes the answers that do not change. Returns false if memory runs out. */
 static bool make_fixed_answers(struct live *live)
 {
@@ -868,7 +864,7 @@ void live_announce(const struct live *live)
     }
 }
 
-/* Changes the phase, and lets the thread notice. */
+/* Changes the phase, and wakes the thread of `web`. */
 static void set_phase(struct live *live, enum phase phase, const char *folder)
 {
     pthread_mutex_lock(&live->lock);

@@ -1,24 +1,24 @@
 /*
  * The live page (--live): the page of report.html while the run goes on.
  *
- * The page is the report's own. The code that makes report.html makes it from the files that the
- * run has written so far, and from what run.json and summary.csv would contain at this moment. So
- * the two cannot differ: at the end both are made from the same files.
+ * The code that makes report.html also makes the live page, from the files that the run has written
+ * so far, and from what run.json and summary.csv would contain at this moment. At the end, the live
+ * page and report.html are made from the same files, so the two cannot differ.
  *
- * A thread serves the page (report/web.h). It renders only when a browser asks, once for all
- * browsers, at most once a second, and less often when the thread would use more than 1 % of the
- * CPUs. A browser's request is held until the page has changed, so the last answer arrives when the
- * run ends. The run never waits for a browser.
+ * A thread serves the page (report/web.h). The thread renders only when a browser asks, once for
+ * all browsers, at most once a second, and less often if it would use more than 1 % of the CPUs. A
+ * browser's request is held until the page has changed, so the last answer arrives when the run
+ * ends. The run never waits for a browser.
  *
  *   GET /                     a page without data; its script asks for the rest
  *   GET /live.json?after=SEQ  {"seq": number of this state, "state": "running" | "ended", ...}
  *
  * The object also has "title" and "body" (HTML); or "title", "from": SEQ and "steps", which change
- * the body of SEQ into the new one; or nothing else if SEQ is still current.
+ * the body of SEQ into the new body; or no other members if SEQ is still current.
  *
  * A request must name this machine and the port in its Host header, which stops DNS rebinding, and
- * must not come from a page of another origin. Data that leaves this machine needs the token, 32
- * random bytes that only the printed address contains, and so does every change.
+ * must not come from a page of another origin. The token is 32 random bytes that only the printed
+ * address contains. A request from another machine needs the token, and every change by a page.
  *
  * The measuring thread calls live_note; the main thread calls the other functions. All functions
  * take NULL.
@@ -41,9 +41,10 @@ enum {
 struct live;
 struct control;
 
-/* Serves the page and takes changes of the run, as the plan asks, so that mistakes show before the
- * run. `control` makes the changes; NULL without --control and --live-control. On EXIT_CODE_OK the
- * caller owns *live, which is NULL if the plan asks for neither. Plan and control are borrowed. */
+/* Begins to serve the page and to take changes of the run, as the plan asks. Called before the run,
+ * so that a wrong option is reported before the run. `control` makes the changes; NULL without
+ * --control and --live-control. On EXIT_CODE_OK the caller owns *live; *live is NULL if the plan
+ * has neither --live nor changes. Plan and control are borrowed. */
 enum exit_code live_begin(struct live **live, const struct plan *plan, struct control *control,
                           struct error *error);
 
@@ -56,7 +57,7 @@ struct live_run {
     const struct table *table;
     struct expectations *expectations; /* expectations of the run; copied */
     bool is_search;
-    /* two results with what is known before the run; owned, freed with result_free */
+    /* two results with the values that are known before the run; owned, freed with result_free */
     struct result *results[LIVE_RESULTS];
 };
 
