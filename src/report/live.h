@@ -64,8 +64,8 @@ struct live_run {
 /* Shows a run: its sessions are about to start. */
 void live_show_run(struct live *live, const struct live_run *run);
 
-/* Shows the files of a sweep's folder as they are now. Each further call shows them again.
- * `running`: the name of the run in progress; NULL if there is no such run. Both are borrowed. */
+/* Shows the current files of a sweep's folder. To be called again when the files have changed.
+ * `running` is the name of the run in progress, or NULL. `folder` and `running` are borrowed. */
 void live_show_sweep(struct live *live, const char *folder, const char *running);
 
 /* Notes the state at the end of an interval. `result` has the causes and the stages of the run. */
@@ -75,7 +75,8 @@ void live_note(struct live *live, const struct progress_state *now,
 /* Notes the sessions that a search has held. */
 void live_note_held(struct live *live, uint64_t sessions);
 
-/* Holds requests from here on: the sessions have ended, and the outcome is being written. */
+/* Notes that the sessions have ended and that the outcome is being written. From this call on, the
+ * page does not change before live_show_outcome. */
 void live_end_run(struct live *live);
 
 /* Shows the outcome, which is in the files of the folder. Does not wait for a browser. */

@@ -24,8 +24,8 @@
 #include "report/web.h"
 
 enum {
-    /* the buckets end at powers of two, 2^14 ns = 16 us … 2^36 ns = 69 s, and once between two
-     * powers */
+    /* a bucket ends at each power of two from 2^14 ns = 16 us to 2^36 ns = 69 s, and at the middle
+     * between two powers */
     FIRST_POWER = 14,
     LAST_POWER = 36,
     SECOND_DIGITS = 10,
@@ -172,7 +172,7 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
             buffer_add_format(buffer, "%s %.3f\n", gauges[i].name, gauges[i].value);
         }
     }
-    /* counters with the same name follow each other; their selectors distinguish them */
+    /* counters with the same metric name are adjacent in the table; their selectors differ */
     for (const struct figure *figure = figure_table; figure < figure_table + FIGURES; figure++) {
         if (figure->metric_help != NULL) {
             add_head(buffer, figure->metric, "counter", figure->metric_help);
@@ -258,10 +258,12 @@ static struct MHD_Response *make_response(const char *text, size_t length)
     return web_response("text/plain; version=0.0.4; charset=utf-8", text, length);
 }
 
-/* Returns whether a request is allowed. A request that arrived at a loopback address must name this
- * machine in its Host header, if it has one. This stops DNS rebinding: a web site whose name
- * resolves to the loopback address could otherwise read the metrics through the user's browser.
- * Requests that arrived at any other address are always allowed. */
+/* Returns whether a request is allowed. If a request arrived at a loopback address and has a Host
+ * header, the header must have an IP address, localhost or the name of this machine. This rule
+ * stops DNS rebinding: a web site whose name resolves to the loopback address could otherwise read
+ * the metrics through the user's browser. Requests that arrived at any other address are always
+ * allowed.
+ */
 static bool names_this_machine(const struct web_request *request)
 {
     const char *given = web_header(request, "Host");
@@ -363,12 +365,12 @@ struct metrics {
     const struct plan *plan;
     struct metrics_state state;
     struct metrics_http *http; /* the page; NULL without --metrics */
-    bool had_file;             /* the file of --metrics-file was there before */
-    struct buffer earlier;     /* its content, which an earlier run has left; owned */
+    bool had_file;             /* the file of --metrics-file existed before the run */
+    struct buffer earlier;     /* content of the file before the run; owned */
     char shortage[200];
 };
 
-/* Publishes the state over HTTP and in the file. Returns 0 or errno of the file. */
+/* Publishes the state over HTTP and in the file. Returns 0; ENOMEM; or the errno of the write. */
 static int publish(struct metrics *metrics, const struct recorder_snapshot *total)
 {
     struct buffer text = {0};
@@ -391,8 +393,8 @@ static int publish(struct metrics *metrics, const struct recorder_snapshot *tota
     return reason;
 }
 
-/* Keeps the content of the file that an earlier run has left. Refuses a file that append did not
- * make: the run would replace it. */
+/* Reads an existing file of --metrics-file into metrics->earlier. Refuses a file that append did
+ * not make, because the run would replace the file. */
 static enum exit_code keep_earlier(struct metrics *metrics, const char *path, struct error *error)
 {
     static const char begin[] = "# HELP append_";

@@ -2,7 +2,8 @@
  * Metrics of a run for monitors: a file for node_exporter's textfile collector, and a page that
  * Prometheus reads. Both have the same text, in the exposition format 0.0.4, rewritten every
  * second. Counters are totals since the run's start. Histograms have two buckets for every power of
- * two of nanoseconds; buckets of struct histogram also end there, so the counts are exact.
+ * two of nanoseconds. At the end of each of these buckets, a bucket of struct histogram also ends,
+ * so the counts are exact.
  *
  * The measuring thread calls metrics_update until it has ended; the main thread calls the other
  * functions.
@@ -39,10 +40,10 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
 
 struct metrics;
 
-/* Writes the first file and starts the server, as the plan asks, so that mistakes show before the
- * run. Refuses to replace a file that append did not make. On EXIT_CODE_OK the caller owns
- * *metrics, which is NULL without --metrics and
- * --metrics-file. The plan is borrowed. */
+/* Writes the file of --metrics-file and starts the HTTP server of --metrics. Called before the run,
+ * so that a wrong option is reported before the run. Refuses to replace a file that append did not
+ * make. On EXIT_CODE_OK the caller owns *metrics; *metrics is NULL without these two options. The
+ * plan is borrowed. */
 enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan,
                              struct error *error);
 
@@ -50,12 +51,12 @@ enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan,
  * functions. */
 void metrics_update(struct metrics *metrics, const struct progress_state *now);
 
-/* Publishes the last state, after the sessions have ended. Returns why the file is not up to date;
- * "" when it is. */
+/* Publishes the last state, after the sessions have ended. Returns "", or the reason why the file
+ * is not up to date. */
 const char *metrics_finish(struct metrics *metrics, const struct recorder_snapshot *total);
 
-/* Stops the HTTP server and frees *metrics. `is_failed`: the run never began; then the file is
- * removed, or gets back the content that an earlier run left. */
+/* Stops the HTTP server and frees *metrics. `is_failed` says that the run never began: then also
+ * writes the earlier content into the file, or removes the file if it did not exist. */
 void metrics_end(struct metrics *metrics, bool is_failed);
 
 /* The server that answers GET /metrics on a TCP port (report/web.h). Any thread may replace the
@@ -71,7 +72,8 @@ struct metrics_http;
  * *error. */
 struct metrics_http *metrics_http_start(const char *host, uint16_t port, struct error *error);
 
-/* Replaces the text, which is copied. Any thread. Out of memory: the old text stays. */
+/* Replaces the text of the answer by a copy of `text`. Any thread may call this function. If memory
+ * runs out, the old text stays. */
 void metrics_http_publish(struct metrics_http *http, const char *text, size_t length);
 
 /* Ends the thread and every connection at once. `http` may be NULL. */

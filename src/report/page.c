@@ -31,7 +31,7 @@ static void add_between(struct buffer *html, const char *before, const char *tex
     }
 }
 
-/* Returns the points of distributions that a run shows. */
+/* Returns the points of latency distributions that the run's option --percentiles chose. */
 static struct figure_points points_of(const struct saved_run *run)
 {
     const char *shown = json_string_value(saved_run_json(run, "plan.percentiles")), *wrong;
@@ -47,7 +47,7 @@ struct columns {
     struct page_column shown[COLUMNS_MAX];
     const char *keys[COLUMNS_MAX]; /* key of each column in the files of the run */
     size_t count;
-    struct figure_points points; /* points that the run shows; columns borrow from them */
+    struct figure_points points; /* points of --percentiles; the columns borrow their texts */
 };
 
 static void add_column(struct columns *columns, const char *key, struct page_column column)
@@ -109,7 +109,8 @@ static const char *text_of(const struct saved_run *run, const char *path)
     return text == NULL ? "" : text;
 }
 
-/* Returns the CSS class of a verdict and its sign; unknown verdicts look like INVALID. */
+/* Returns two texts: the CSS class and the sign of a verdict. Unknown verdicts look like INVALID.
+ */
 static const char *const *style_of_verdict(const char *verdict)
 {
     static const char *const styles[][3] = {{"VALID", "valid", "✓"},
@@ -123,7 +124,7 @@ static const char *const *style_of_verdict(const char *verdict)
     return styles[i] + 1;
 }
 
-/* Adds charts, and a hint for their use that the page's script makes visible. */
+/* Adds charts, and a hint about the use of the charts. The page's script makes the hint visible. */
 static void add_charts(struct buffer *html, const struct report *report, struct chart_range range)
 {
     if (range.count == 0) {
@@ -326,7 +327,8 @@ static json_t *row_at(json_t *list, size_t i)
     return json_array_get(list, i);
 }
 
-/* Returns whether a row of run.json is a row of the table. */
+/* Returns whether the table shows a row of run.json: the row must have the member table->wanted,
+ * and the member's text must not be table->unwanted. */
 static bool is_row_of(const struct saved_run *row, const struct report_table *table)
 {
     const json_t *wanted = saved_run_json(row, table->wanted);
@@ -604,8 +606,8 @@ static const struct {
     {"write_amplification", "bytes written to the disk per byte of the rows"},
 };
 
-/* Writes the words for a member: the words of the list, else its key without the unit. Returns
- * false if the page does not show the member. */
+/* Writes the words for a member of run.json: the words of member_words, else the key without its
+ * unit. Returns false if the page does not show the member. */
 static bool word_member(const char *key, char *words, size_t size)
 {
     for (size_t i = 0; i < sizeof member_words / sizeof member_words[0]; i++) {
@@ -627,9 +629,9 @@ static void add_pair(struct buffer *html, const char *name, const char *text)
                       REPORT_ESCAPED(text));
 }
 
-/* Adds a value of run.json as a row whose name is `before` and the words of the key, or a row for
- * each member of an object, down to `depth` objects. Lists, false and unknown values are left
- * out. The parameters of the script keep their own names. */
+/* Adds a row for a value of run.json. The row's name is `before` and the words of the key. For an
+ * object, adds a row for each member, and does so in at most `depth` nested objects. Leaves out
+ * lists, false and unknown values. The parameters of the script keep their own names. */
 static void add_json(struct buffer *html, const char *before, const char *key, json_t *value,
                      int depth)
 {

@@ -33,7 +33,7 @@ struct page_cell {
 void page_table_begin(struct buffer *html, const char *heading, const struct page_column *columns,
                       size_t count);
 
-/* Add a row of texts in a loop over the columns. */
+/* Add a row of texts cell by cell. */
 void page_table_begin_row(struct buffer *html);
 void page_table_add_text(struct buffer *html, const struct page_column *column, const char *text);
 void page_table_end_row(struct buffer *html);
@@ -46,8 +46,8 @@ void page_table_add_row(struct buffer *html, const struct page_column *columns, 
 void page_table_add_texts(struct buffer *html, const struct page_column *columns, size_t count,
                           const char *const *texts);
 
-/* Adds the texts after `columns`, an array, as a row. Does not compile with a text too few or too
- * many. */
+/* Adds the texts after `columns`, an array, as a row. Does not compile if there is not one text for
+ * each column. */
 #define PAGE_TABLE_ROW(html, columns, ...)                                                         \
     do {                                                                                           \
         _Static_assert(sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *) ==             \
@@ -56,10 +56,10 @@ void page_table_add_texts(struct buffer *html, const struct page_column *columns
         page_table_add_texts((html), (columns), COUNT_OF(columns), (const char *[]){__VA_ARGS__}); \
     } while (0)
 
-/* Adds the end of a table. `note` is a text below it; NULL or "": no note. */
+/* Adds the end of a table. `note` is a text below the table; NULL or "": no note. */
 void page_table_end(struct buffer *html, const char *note);
 
-/* Adds a text in a coloured frame. `style` is its CSS class. */
+/* Adds a text in a coloured frame. `style` is the CSS class of the frame. */
 void page_add_chip(struct buffer *html, const char *style, const char *text);
 
 /* Adds a paragraph in small letters. Adds nothing when the text is NULL or "". */

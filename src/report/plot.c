@@ -1,7 +1,7 @@
 /*
  * Charts by gnuplot, as text and as PNG. gnuplot reads a script with the points from its standard
- * input, without a shell and without the user's start-up files. In texts from outside only letters,
- * digits and harmless signs are written as they are.
+ * input, without a shell and without the user's start-up files. In texts from outside, all
+ * characters except letters, digits and some harmless signs are written as octal codes.
  */
 #include <errno.h>
 #include <math.h>
@@ -78,7 +78,7 @@ static const char *label_time(double unit_s)
     return unit_s > 1 ? "time since the start, min" : "time since the start, s";
 }
 
-/* Adds the axes and the marks. `unit_s`: seconds in the unit of the x axis, when it is time. */
+/* Adds the axes and the marks. `unit_s`: seconds in a unit of a time axis; 1 for other axes. */
 static void add_axes(struct buffer *script, const struct chart *chart, double unit_s)
 {
     const char *const across[] = {
@@ -148,8 +148,8 @@ static void add_curves(struct buffer *script, const struct chart *chart, bool is
                               "$s%zu using 1:3 with %s lt %zu",
                               i, i, i, is_text ? "lines" : "linespoints", i);
         } else {
-            /* draws the levels, and vertical lines between them: "steps" leave out the last level,
-             * "fsteps" the first level */
+            /* draws horizontal lines, and vertical lines between two horizontal lines. gnuplot's
+             * "steps" leaves out the last horizontal line, and "fsteps" the first. */
             buffer_add_format(script,
                               "$s%zu using 1:3:($2-$1):(0) with vectors nohead lt %zu notitle, "
                               "$s%zu using 1:3 with steps lt %zu notitle, $s%zu using 2:3 with "
