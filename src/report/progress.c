@@ -16,8 +16,8 @@ enum {
     PART_BYTES = 96,
     LINE_BYTES = 1024,
     POINTS_OF_TREND = 3,   /* fewest points that show a trend */
-    LONG_S = 60,           /* a run that takes longer gets a hint about the cost of its reads */
-    ROWS_TO_TIME = 100000, /* fewest rows whose count is long enough to estimate the time per row */
+    LONG_S = 60,           /* shortest time left with which a run gets the hint about reads */
+    ROWS_TO_TIME = 100000, /* a count(*) of fewer rows is too short to estimate the time per row */
 };
 
 /* Rows that one CPU counts in about a minute. */
@@ -79,8 +79,9 @@ static double seconds_worked(const struct progress_state *now)
  * Estimates the seconds until all rows are acknowledged or --duration is over. With a count(*)
  * after every batch the cost of a row grows with the table, so the time of n rows is taken as c0 n
  * + c1 n²; the curve goes through the present moment and through the moment at which the run had
- * half of its present rows. When rows became cheaper (caches, sessions that started late), the cost
- * of the second half is taken as constant. Returns a negative number if the time is unknown.
+ * half of its present rows. If rows became cheaper (caches, sessions that started late), all
+ * further rows are assumed to cost as much as the rows of the second half. Returns a negative
+ * number if the time is unknown.
  */
 static double seconds_left(const struct progress *progress, const struct progress_state *now)
 {
@@ -99,7 +100,7 @@ static double seconds_left(const struct progress *progress, const struct progres
         left = rows < all ? c0 * (all - rows) + c1 * (all * all - rows * rows) : 0;
         const int64_t now_ns = (int64_t)(s * (double)MONO_NS_PER_S);
         const double on_time = ramp_due_ns(&plan->rate, all) / (double)MONO_NS_PER_S - s;
-        /* a run within a second of its schedule ends on schedule */
+        /* a run that is less than a second late is assumed to end on schedule */
         if (plan_has_rate(plan) && !now->is_steered &&
             (left < on_time ||
              ramp_sum(&plan->rate, now_ns) - rows < ramp_value(&plan->rate, now_ns))) {
@@ -125,7 +126,7 @@ static void add_work(struct parts *parts, const struct progress *progress,
     const struct plan *plan = progress->plan;
     const struct interval *interval = now->interval;
     const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
-    /* the share is that of rows, time or transactions, whichever is nearest to its end */
+    /* of the shares of rows, time and transactions, the highest is shown */
     const double of_rows = plan->records > 0 ? rows_of(now) / (double)plan->records : 0;
     const double of_time =
         plan->duration_ns > 0 ? seconds_worked(now) / figures_seconds(plan->duration_ns) : 0;
@@ -137,7 +138,7 @@ static void add_work(struct parts *parts, const struct progress *progress,
     add_part(parts, 3, "sessions %s/%s", UNITS_COUNT(interval->sessions_alive),
              UNITS_COUNT(plan_sessions_all(plan)));
     const struct plan_work *work = plan_work(plan);
-    /* The share is cut, not rounded: 100 % appears only when all rows are acknowledged. */
+    /* The share is cut, not rounded, so that 100 % does not appear too early. */
     add_part(parts, 0, "%s %s %.1f%%", work->many, UNITS_COUNT(now->total->counters[work->done]),
              floor(share * 1000) / 10);
     if (seconds > 0) {
@@ -276,7 +277,7 @@ void progress_show(struct progress *progress, const struct progress_state *now)
         return;
     }
     if (now->work_start_ns >= 0) {
-        /* a long run keeps every second point, then every fourth, and so on */
+        /* when all points are used, drops every second point */
         if (progress->point_count == PROGRESS_POINTS) {
             progress->point_count /= 2;
             for (size_t i = 0; i < progress->point_count; i++) {

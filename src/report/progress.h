@@ -1,7 +1,7 @@
 /*
  * Progress of a run, on stderr: a line that is rewritten on a terminal; elsewhere, or with
- * --progress, a new line every interval. Only the sampler's thread uses it. After the sampler has
- * stopped, only the main thread uses it.
+ * --progress, a new line every interval. Only the sampler's thread uses a struct progress. After
+ * the sampler has stopped, only the main thread uses the struct.
  */
 #ifndef REPORT_PROGRESS_H
 #define REPORT_PROGRESS_H
@@ -69,7 +69,7 @@ void progress_show(struct progress *progress, const struct progress_state *now);
 void progress_end(struct progress *progress);
 
 /* Progress while a script's tables are loaded, on stderr: a line every second on a terminal, else
- * every ten seconds, or as --progress says. Main thread. */
+ * every ten seconds, or as --progress says. Only the main thread uses this struct. */
 struct load_progress {
     struct notice notice;
     bool is_quiet;

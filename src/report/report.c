@@ -70,7 +70,7 @@ static enum status add_run(struct report *report, const char *folder,
     return STATUS_OK;
 }
 
-/* Labels all runs in the shortest way that gives each a label of its own. */
+/* Gives each run a label. Uses the first way in the enum whose labels are all different. */
 static void label_runs(struct report *report)
 {
     enum {

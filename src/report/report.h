@@ -3,7 +3,7 @@
  * page, text, pictures or JSON. For one thread only.
  *
  * Runs are in the order in which the user named their folders; runs of a sweep are in the order of
- * the sweep. All texts are as read from the files: the functions that show them make them safe.
+ * the sweep. All texts are as read from the files: a function that shows a text escapes the text.
  */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
@@ -39,14 +39,14 @@ enum {
     CHART_TEXT_BYTES = 96,
     CHART_NOTE_BYTES = 240,
     CHART_SERIES_MAX = 8,
-    CHART_LEVELS_MAX = 600, /* levels of a line over time or rows; if a run has more intervals, each
-                               level stands for several intervals */
+    CHART_LEVELS_MAX = 600, /* most horizontal steps of a line over time or rows; if a run has more
+                               intervals, each step stands for several intervals */
     CHART_BARS_MAX = 48,
     CHART_MARKS_MAX = 40,
 };
 
-/* The x axis of a chart. It also decides the drawing: dots on a line over sessions, bars for runs,
- * levels (horizontal steps) for all others. */
+/* The x axis of a chart. The axis also decides how values are drawn: as dots on a line over
+ * sessions, as bars for runs, and as levels (horizontal steps) over all other axes. */
 enum chart_across {
     CHART_OVER_TIME,       /* the x axis has the seconds since the start */
     CHART_OVER_PERCENTILE, /* the x axis has 1 / (1 - share of calls); its ticks show the share */
@@ -56,7 +56,7 @@ enum chart_across {
     CHART_OVER_ROWS, /* the x axis has the rows in the run's tables */
 };
 
-/* A level from `from` to `to`, or a dot. */
+/* A horizontal step of a line from x = `from` to x = `to`, or a dot. */
 struct chart_point {
     double from;
     double to;              /* x of the point's end; equals `from` for a dot */
@@ -87,7 +87,7 @@ struct chart {
         const char *text;     /* text of the event; borrowed */
     } marks[CHART_MARKS_MAX]; /* vertical lines for the first events, numbered from 1 */
     size_t mark_count;
-    const struct report_run *runs; /* the bars of CHART_OVER_RUNS; borrowed */
+    const struct report_run *runs; /* runs whose bars CHART_OVER_RUNS shows; borrowed */
     struct chart_series series[CHART_SERIES_MAX];
     size_t series_count;
     struct chart_list *list; /* the list that the chart is added to */
@@ -128,7 +128,7 @@ struct report {
     struct report_run *runs; /* the runs; owned */
     size_t run_count;
     struct report_run *running;  /* the run in progress of a sweep: in `runs` after the other runs,
-                                    and not counted; NULL if no run is in progress */
+                                    and not in `run_count`; NULL if no run is in progress */
     struct report_sweep *sweeps; /* the sweeps; owned */
     size_t sweep_count;
     size_t beyond; /* number of runs after the first REPORT_RUNS_MAX */
@@ -171,8 +171,8 @@ extern const char page_css_hash[], page_js_hash[], live_js_hash[];
 enum status report_read(struct report *report, const char *const *folders, size_t count,
                         bool with_runs, bool is_over_rows, struct error *error);
 
-/* Does the same for one run that is going on. `json` and `summary` are what run.json and
- * summary.csv would contain now. */
+/* Reads the files of a run in progress and makes the charts, as report_read does. `json` and
+ * `summary` are what run.json and summary.csv would contain now. */
 enum status report_read_running(struct report *report, const char *folder, const char *json,
                                 const char *summary, struct error *error);
 
@@ -186,9 +186,9 @@ void report_free(struct report *report);
  * long. */
 enum status report_page_path(const char *folder, char path[REPORT_PATH_BYTES], struct error *error);
 
-/* Writes a file, whole or not at all. It replaces only a file that begins with `begin`: any other
- * file was not made by `maker`, a command of this program ("append report"). On REJECTED, *error
- * says why; with ERROR_USAGE the file exists and is not replaced. */
+/* Writes a file, whole or not at all. Replaces an existing file only if the file begins with
+ * `begin`: other files were not made by `maker`, a command of this program ("append report"). On
+ * REJECTED, *error says why; with ERROR_USAGE the file exists and is not replaced. */
 enum status report_write_whole(const char *path, const char *begin, const char *maker,
                                const struct buffer *content, struct error *error);
 
@@ -207,20 +207,20 @@ enum status report_write_pictures(const struct report *report, const char *prefi
 enum status report_add_text(struct buffer *text, const struct report *report, unsigned columns,
                             struct error *error);
 
-/* Adds the page; the same input gives the same page. page_add_content adds only what is between
+/* Adds the page; the same input gives the same page. page_add_content adds only the content between
  * <main> and </main>. */
 void page_add(struct buffer *html, const struct report *report);
 void page_add_content(struct buffer *html, const struct report *report);
 
-/* Writes the title of the page as HTML, and returns it. */
+/* Writes the title of the page as HTML. Returns `title`. */
 const char *page_title(const struct report *report, char title[REPORT_ESCAPED_BYTES]);
 
-/* Adds a page without content, which its script live.js fills. `has_control`: the page can change
- * the run. */
+/* Adds a page without content. The page's script live.js fills the page. `has_control`: the page
+ * can change the run. */
 void page_add_live(struct buffer *html, bool has_control);
 
-/* Adds the head of a page, up to the beginning of its content. `policy`: HTML of its content
- * security policy, or "". `title` is HTML. */
+/* Adds the head of a page, up to the beginning of the content. `policy` is the page's content
+ * security policy as HTML, or "". `title` is HTML. */
 void page_add_head(struct buffer *html, const char *policy, const char *title);
 
 /* Adds a chart as a <figure>; `number` is unique in the page. */
@@ -275,11 +275,11 @@ void report_add_command(struct buffer *line, const struct saved_run *run);
 /* Adds a word of a command line, in quotes when a shell would change it. */
 void report_add_word(struct buffer *line, const char *word);
 
-/* Writes a text for element content or a quoted attribute: valid UTF-8 without control characters,
- * escaped, cut when it is long. NULL counts as "". */
+/* Writes a text as HTML for the content of an element or for a quoted attribute. The result is
+ * valid UTF-8, escaped and without control characters; a long text is cut. NULL counts as "". */
 const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES]);
 
-/* Adds a text of any length, escaped in the same way, but with its line breaks and tabs. */
+/* Adds a text of any length, escaped as by report_escape, but with its line breaks and tabs. */
 void report_add_escaped(struct buffer *html, const char *text);
 
 /* Format into a buffer that is valid to the end of the block, for use as an argument of printf. */
@@ -294,15 +294,15 @@ void report_add_escaped(struct buffer *html, const char *text);
  * Texts from outside become valid XML 1.0: markup is escaped; bytes that are not UTF-8 and
  * characters that XML does not allow become U+FFFD.
  */
-/* A suite: what it is about, its test cases so far, and their totals. Zero it and set the members
- * before `cases`; then add the cases with junit_add_case. */
+/* A suite of test cases. Zero the struct and set the members before `cases`; then add the cases
+ * with junit_add_case. */
 struct junit_suite {
     char name[128];
     const char *target, *folder; /* target and folder of the runs; borrowed */
     int64_t elapsed_ns;
-    int64_t started_wall_ns; /* start of the run; 0: the run did not begin */
-    struct buffer cases;     /* the test cases so far; owned; junit_write_suite frees them */
-    size_t tests, failures, errors;
+    int64_t started_wall_ns;        /* start of the run; 0: the run did not begin */
+    struct buffer cases;            /* the test cases so far; owned; junit_write_suite frees them */
+    size_t tests, failures, errors; /* numbers of the test cases so far */
 };
 
 /* Adds a test case. `kind`: "failure" or "error", NULL when it passed. `message`: the text that

@@ -20,8 +20,8 @@ void screen_add(FILE *stream, const char *format, ...) __attribute__((format(pri
 /* Writes a label and a text after it. The text begins at `column` and is broken into lines. */
 void screen_add_wrapped(FILE *stream, const char *label, unsigned column, const char *text);
 
-/* Writes the folder of the files, and whether it is gone. The path is never broken, so that the
- * user can copy it. */
+/* Writes the folder of the run's files, and whether the folder is gone. The path is never broken,
+ * so that the user can copy the path. */
 void screen_add_files(FILE *stream, const char *folder);
 
 #endif

@@ -116,8 +116,8 @@ static void fit_linear(struct axis *axis, double high, double step, bool is_ms)
     }
 }
 
-/* Makes the x axis. A time axis shorter than five minutes shows seconds (12, 0.5), a longer one
- * shows times as on a clock (7:30, 1:05:00). page.js does the same when it zooms. */
+/* Makes the x axis. A time axis shorter than five minutes shows seconds (12, 0.5); a longer time
+ * axis shows times as on a clock (7:30, 1:05:00). page.js does the same when it zooms. */
 static void fit_across(struct axis *axis, const struct chart *chart)
 {
     static const int steps[] = {60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200};
@@ -200,8 +200,8 @@ static void fit_values(struct axis *axis, const struct chart *chart)
     const double top = high > 0 ? high : 1, step = round_step(top / TICKS_UP);
     const double last = step * ceil(top / step - 1e-9);
     if (chart->is_log && low <= high) {
-        /* the axis shows times in ms, with ticks at 1, 2 and 5 times the powers of ten, or at the
-         * powers of ten, or at every second power */
+        /* the axis shows times in ms. A short axis has ticks at 1, 2 and 5 times the powers of ten,
+         * a longer axis at the powers of ten, and the longest at every second power of ten. */
         static const double leads[] = {1, 2, 5};
         const int first = (int)floor(log10(low));
         const double low_power = pow(10, first), high_power = pow(10, floor(log10(high)));
@@ -303,8 +303,8 @@ static void add_axes(const struct drawing *drawing, int height)
     }
 }
 
-/* Adds the path of the levels: M x y, then H x for each level. The path of a filled line begins and
- * ends on the axis. */
+/* Adds the path of a line of horizontal steps: M x y, then V y and H x for each step. The path of a
+ * filled line begins and ends on the axis. */
 static void add_levels(const struct drawing *drawing, const struct chart_series *series)
 {
     struct buffer *html = drawing->html;
@@ -365,8 +365,8 @@ static void add_mark_labels(const struct drawing *drawing)
     }
 }
 
-/* Adds the curves, in an inner <svg> with its own coordinates, and below them the lines of the
- * marks. */
+/* Adds the curves in an inner <svg> with its own coordinates. The lines of the marks are added
+ * first, so that the curves are drawn on top of these lines. */
 static void add_curves(const struct drawing *drawing)
 {
     struct buffer *html = drawing->html;

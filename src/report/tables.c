@@ -48,8 +48,8 @@ _Static_assert(7 + FIGURE_POINTS_MAX <= REPORT_CELLS_MAX, "cells of a metric");
 _Static_assert(14 + IO_FIGURES <= REPORT_CELLS_MAX, "cells of a sample of a rank");
 _Static_assert(35 + 3 * OPERATIONS <= REPORT_CELLS_MAX, "cells of an interval");
 
-/* Adds a cell that all files have. Returns the cell; the caller may change its `place`, `object`
- * and `member`. */
+/* Adds a cell that is in CSV and in JSON. Returns the cell; the caller may change the members
+ * `place`, `object` and `member`. */
 static struct report_cell *add(struct report_row *row, const char *key, enum figure_unit unit,
                                struct figure_value value)
 {
@@ -113,7 +113,7 @@ static struct report_cell *add_ms(struct report_row *row, const char *key, bool 
     return add_number(row, key, FIGURE_UNIT_MS, is_known, figures_ms(ns));
 }
 
-/* Adds a number of bytes, which is unknown if it is negative, as in add_bytes. */
+/* Adds a number of bytes in MiB; a negative number is unknown. */
 static struct report_cell *add_mib(struct report_row *row, const char *key, int64_t bytes)
 {
     return add_number(row, key, FIGURE_UNIT_MIB, bytes >= 0, figures_mib((uint64_t)bytes));
@@ -157,8 +157,8 @@ static void add_latency(struct report_row *row, const char *operation,
 
 /* Levels of a search. */
 
-/* Adds the latencies of an operation, which are an object in JSON. For an operation that the level
- * does not have, JSON has no object and CSV has empty cells. */
+/* Adds the latencies of an operation. In JSON, the latencies are in an object with the operation's
+ * name. If the level does not have the operation, JSON has no object and CSV has empty cells. */
 static void add_level_latency(struct report_row *row, const char *operation, bool has_operation,
                               const struct recorder_latency *latency)
 {

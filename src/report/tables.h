@@ -5,8 +5,8 @@
  * page.c) walk these descriptions.
  *
  * CSV files and JSON objects have all cells of a row, in the order of the function. The text report
- * and the page have the columns of the list, in its order. The text report takes a value from the
- * cell of a column. The page reads files back and finds a value by the column's key.
+ * and the page have the columns of the list, in the order of the list. The text report takes a
+ * value from the cell of a column. The page reads files back and finds a value by the column's key.
  *
  * Read-only. A row borrows its texts from the record.
  */
@@ -31,7 +31,7 @@ enum report_place {
     IN_CSV_AND_JSON,
     IN_CSV,
     IN_JSON,
-    IN_TEXT, /* no file has the cell: it is made of other cells */
+    IN_TEXT, /* no file has the cell, because the cell is made of other cells */
 };
 
 struct report_cell {
@@ -65,7 +65,7 @@ enum report_runs {
 struct report_column {
     const char *key;         /* key of the cell; on the page the path of a member of run.json
                                 ("io_trace.reads") */
-    struct page_column page; /* the column on the page; without a title if the page does not have
+    struct page_column page; /* the column on the page; the title is NULL if the page does not have
                                 the column */
     const char *text; /* title in the text report, "append\np50" with two lines; NULL if the text
                          report does not have the column */
@@ -73,7 +73,7 @@ struct report_column {
     enum report_runs runs;
 };
 
-/* A run that has ended, whose figures are the rows of the tables. */
+/* The run, now ended, from which the rows of the tables are made. */
 struct report_source {
     const struct plan *plan;
     const struct result *result;
@@ -85,8 +85,8 @@ union report_record;
 struct report_table {
     /* adds every cell of a record to the row */
     void (*fill)(struct report_row *row, const void *record);
-    /* Returns record `i` of a run, which may be made in *room; NULL if there are no more. NULL if a
-     * writer finds the records. */
+    /* Returns record `i` of a run, or NULL after the last record. The record may be stored in
+     * *room. The member itself is NULL if a writer finds the records. */
     const void *(*record)(const struct report_source *source, size_t i, union report_record *room);
     const struct report_column *columns;
     size_t column_count;
@@ -101,8 +101,8 @@ struct report_table {
     const char *wanted, *unwanted;
 
     const char *gap;      /* text between two columns of the text report; NULL for "" */
-    bool has_points;      /* after the columns come the points of the distribution that the run
-                             shows: the mean, percentiles, the maximum */
+    bool has_points;      /* the table has more columns for the points of a distribution: the mean,
+                             the percentiles of --percentiles, the maximum */
     bool has_no_decimals; /* the text report shows rates and percentages without decimals */
     bool is_optional;     /* run.json has no list if the table has no rows */
     const char *figure;   /* member that names a figure: on the page, the column "value" has the
@@ -157,7 +157,7 @@ struct dataset_row {
     const struct verification *verification;
 };
 
-/* Room for a record that the result of a run does not have itself. */
+/* Memory for a record that is not stored in the result of a run. */
 union report_record {
     struct operation_row operation;
     struct metric_row metric;
@@ -171,8 +171,8 @@ struct weakened_row {
     const char *why; /* loss that the setting can cause */
 };
 
-/* Returns what can be lost with a setting of a server, or NULL if the setting does not weaken
- * durability. `words` may be NULL. */
+/* Returns the loss that a setting of a server can cause, or NULL if the setting does not weaken
+ * durability. `words` has the weak settings that the adapter knows; NULL: none are known. */
 const char *report_weakness(const struct settings_queries *words,
                             const struct server_setting *setting);
 
