@@ -209,8 +209,8 @@ extern const struct report_table report_fairness;             /* its only row is
 /* the ranks with a trace; only the page has the table */
 extern const struct report_table report_nodes;
 
-/* The tables with `record` that the text report, run.json and the page have in this order. A
- * further table needs no change of the writers. Ends with NULL. */
+/* The tables with `record` that the text report, run.json and the page have, in this order. The
+ * writers need not be changed for a new table in this list. Ends with NULL. */
 extern const struct report_table *const report_tables[];
 
 #endif

@@ -53,7 +53,7 @@ static void say_if(struct screen *out, bool holds, const char *format, ...)
 }
 #define say(out, ...) say_if((out), true, __VA_ARGS__)
 
-/* Writes out->text after a label, and empties it. Writes nothing if the text is "". */
+/* Writes out->text after a label, and empties out->text. Writes nothing if the text is "". */
 static void put_at(struct screen *out, const char *label, unsigned column)
 {
     if (out->text[0] != '\0') {
@@ -87,7 +87,7 @@ static int version_length(const char *version)
     return (int)(length > 1 && version[length] == '(' ? length - 1 : length);
 }
 
-/* A count and the word for it: two arguments, for "%s %s". */
+/* Two arguments for "%s %s": a count, and the singular or plural of a noun. */
 #define COUNTED(count, one, many) UNITS_COUNT(count), units_plural((count), (one), (many))
 
 /* Writes rows per second; a rate below 100 has two decimals. */
@@ -103,7 +103,7 @@ static const char *format_rate(double rows_per_s, char text[UNITS_TEXT_BYTES])
 #define RATE(rows_per_s) format_rate((rows_per_s), (char[UNITS_TEXT_BYTES]){0})
 #define ROUNDED(rows_per_s) UNITS_COUNT((rows_per_s) > 0 ? (uint64_t)llround(rows_per_s) : 0)
 
-/* Writes a part of the elapsed time with a decimal, so that the reader can check the sum. */
+/* Writes a part of the elapsed time with decimals, so that the reader can check the sum. */
 static const char *format_elapsed(int64_t ns, char text[UNITS_TEXT_BYTES])
 {
     const double seconds = figures_seconds(ns);
@@ -115,9 +115,8 @@ static const char *format_elapsed(int64_t ns, char text[UNITS_TEXT_BYTES])
 }
 #define ELAPSED(ns) format_elapsed((ns), (char[UNITS_TEXT_BYTES]){0})
 
-/* Adds the settings of a host that weaken durability, after the host's name unless it is the only
- * host. `has_text`: an earlier host has added settings. Returns whether any host has added
- * settings. */
+/* Adds the settings of a host that weaken durability, after the host's name unless `is_only`.
+ * `has_text`: an earlier host has added settings. Returns whether any host has added settings. */
 static bool say_weak(struct screen *out, const struct settings_queries *words,
                      const struct host_result *host, bool is_only, bool has_text)
 {
@@ -314,8 +313,8 @@ static void put_retries(struct screen *out, const uint64_t counters[RECORDER_COU
     const char *before = ": ";
     for (size_t i = COUNTS_OF_RETRIES; i < OPERATION_COUNTS; i++) {
         const uint64_t retries = counters[operation_count_sums[i]];
-        /* retries after a duplicate key are shown only if there were any, because a script has to
-         * ask for them */
+        /* the count of retries after a duplicate key is not shown if it is 0, because append makes
+         * such retries only if the script asks for them */
         if (retries > 0 || i != COUNT_RETRIES_DUPLICATE) {
             say(out, "%s%s %s", before, UNITS_COUNT(retries),
                 operation_count_names[i] + strlen("retries_"));
@@ -350,7 +349,8 @@ static void say_unanswered(struct screen *out, const struct result *result)
            COUNTED(unanswered, "time is a lower bound", "times are lower bounds"));
 }
 
-/* Writes the transactions of the script by how they ended, their tries, statements and checks. */
+/* Writes the counts of the script's transactions by outcome, and of tries, statements and checks.
+ */
 static void put_transactions(struct screen *out, const struct figure_set *set,
                              const struct result *result)
 {
@@ -522,7 +522,8 @@ static void say_column(struct screen *out, const struct report_table *table,
     say(out, "%s%*.*s", has_gap ? table->gap : "", column->width, (int)length, text);
 }
 
-/* Adds a cell or a title of a point, unless only the files have the point. */
+/* Adds the title or the value of a point of a distribution, unless only the files have the point.
+ */
 static void say_point(struct screen *out, const struct figure_point *point, const char *text)
 {
     if (!point->is_in_files_only) {
@@ -723,8 +724,8 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     }
 }
 
-/* Adds up all ranks on the machine of rank `first`. Returns their number; 0 when a rank before
- * `first` is on the same machine. */
+/* Adds up all ranks on the machine of rank `first` in *all. Returns the number of these ranks; 0 if
+ * a rank before `first` is on the same machine. */
 static unsigned add_up_machine(const struct result *result, size_t first, struct rank_result *all)
 {
     unsigned ranks = 1;
@@ -835,7 +836,8 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
     const uint64_t statements =
         counters[RECORDER_READS] + counters[RECORDER_WRITES] + counters[RECORDER_OTHERS];
     if (figure_get(set, FIGURE_SCRIPT_PERCENT, &percent)) {
-        /* left out after a warm-up, which has CPU time but no count of statements */
+        /* left out in a run with a warm-up, because the CPU time includes the warm-up and the count
+         * of statements does not */
         say_if(out, statements > 0 && result->totals.warm_up[RECORDER_TRANSACTIONS_BEGUN] == 0,
                ", %.2f us a statement",
                resources->client_cpu_s * 1e6 / (double)(statements > 0 ? statements : 1));
@@ -879,8 +881,8 @@ static void put_traces_of_ranks(struct screen *out, const struct result *result,
     }
 }
 
-/* Writes whether the disk limited the run: the share of syncs in the time of the run and of its
- * commits or appends, and the share of each layer in the syncs. */
+/* Writes whether the disk limited the run: the time of syncs as a share of the run's time and of
+ * the time of commits or appends, and the share of each layer in the time of syncs. */
 static void put_syncs(struct screen *out, const struct figure_set *set, const struct result *result)
 {
     const struct trace_sum *trace = result->trace;
@@ -1011,7 +1013,8 @@ static void put_causes(struct screen *out, const struct causes *causes)
     }
 }
 
-/* Writes the limits that cost the most sessions, each with its evidence and how to raise it. */
+/* Writes the limits that cost the most sessions, each with evidence and a way to raise the limit.
+ */
 static void put_findings(struct screen *out, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count && i < FINDINGS_SHOWN; i++) {
@@ -1072,7 +1075,8 @@ static const char *stop_text(const struct result *result)
     return report_stop_words(stop_reason_names[result->stop_reason]);
 }
 
-/* Writes the activity of the disk with the server's files, and the size of the tables on it. */
+/* Writes the activity of the disk with the server's files, and the size of the tables on this disk.
+ */
 static void put_io(struct screen *out, const struct figure_set *set)
 {
     const struct {
@@ -1122,7 +1126,7 @@ static void put_io(struct screen *out, const struct figure_set *set)
     put(out, "On disk");
 }
 
-/* Writes a headline: its label and value, and after them the text. */
+/* Writes a headline: the label of the figure, the value, and then out->text. */
 static void put_figure(struct screen *out, enum figure_id id, const char *value)
 {
     char label[128];
@@ -1197,7 +1201,7 @@ static void put_figures(struct screen *out, const struct figure_set *set,
     put_figure(out, FIGURE_THROUGHPUT_ROWS_PER_S, value);
 }
 
-/* Shows what the server's threads did, and what blocked most of them. */
+/* Shows what the server's threads did, and what blocked most threads. */
 static void put_kernel_waits(struct screen *out, const struct figure_set *set,
                              const struct kernel_waits *waits)
 {
@@ -1263,7 +1267,7 @@ static void put_waits(struct screen *out, const struct figure_set *set, const st
     fputc('\n', out->stream);
 }
 
-/* The headlines and the verdict come last: the lines above them may have left the screen. */
+/* Writes the headlines and the verdict last, because earlier lines may have left the screen. */
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
                        const char *shortage)
 {
@@ -1276,7 +1280,7 @@ void report_write_text(FILE *stream, const struct plan *plan, const struct resul
     put_workload(&out, plan, &set);
     put_ledgers(&out, &set, plan, result);
     fputc('\n', stream);
-    /* the ledger above has the counts of a single transaction */
+    /* a script with one transaction needs no table, because the ledger above has the same counts */
     if (count_transactions(&set.operations) > 1) {
         put_rows(&out, &report_transactions, &source);
         if (transactions_retries(result->totals.counters) > 0) {
@@ -1467,7 +1471,8 @@ static void put_search_result(struct screen *out, const struct search *search,
     }
 }
 
-/* Shows the largest wait of each level, and what the polls of a search have in common. */
+/* Shows the largest wait of each level, and the failed polls and the blockers of the whole search.
+ */
 static void put_level_waits(struct screen *out, const struct operation_list *operations,
                             const struct search *search, const struct result *result)
 {
@@ -1604,7 +1609,7 @@ static const char *format(const struct limit *limit, uint64_t value, char text[U
                                              : units_format_count(value, text);
 }
 
-/* Writes the limits of a side, each with its numbers, its note and how to raise it. */
+/* Writes the limits of a side, each with its numbers, a note and a way to raise the limit. */
 static void write_side(FILE *stream, const struct check_report *report, enum limit_side side)
 {
     static const char *const titles[] = {

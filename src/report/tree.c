@@ -21,8 +21,8 @@ void tree_append(struct tree array, json_t *value)
     }
 }
 
-/* Gets the object back from its parent, because a parent that could not take the object has freed
- * it. */
+/* Reads the object back from its parent: if the parent could not store the object, the object was
+ * freed, and the returned tree has NULL. */
 struct tree tree_object(struct tree tree, const char *key)
 {
     tree_put(tree, key, json_object());
@@ -111,7 +111,7 @@ struct tree tree_figures(struct tree root, const char *section, const struct fig
 {
     struct tree tree = tree_object(root, section);
     const size_t length = strlen(section);
-    /* counters are always known, even when the figure is unknown */
+    /* the section "counters" shows each counter, even if its figure is unknown in other sections */
     const bool is_counters = strcmp(section, "counters") == 0;
     for (size_t id = 0; id < FIGURES; id++) {
         const struct figure *figure = &figure_table[id];

@@ -49,7 +49,8 @@ json_t *tree_integer(uint64_t value);
 void tree_value(struct tree tree, const char *key, enum figure_unit unit,
                 const struct figure_value *value);
 
-/* Adds the object of a section ("rows") with the figures that belong to it, and returns it. */
+/* Adds an object for a section of run.json ("rows") with the figures of the section. Returns the
+ * object. */
 struct tree tree_figures(struct tree root, const char *section, const struct figure_set *set);
 
 /* Writes the root, indented and with a line break at the end, flushes the stream and frees the

@@ -49,9 +49,9 @@ struct web {
     struct client *clients; /* the clients, the oldest first; owned */
     size_t client_count;
     size_t held;
-    bool is_ending;   /* no request is held any more */
-    bool has_resumed; /* requests were resumed in this turn: the library has to run again at once,
-                         which it does not report itself */
+    bool is_ending;   /* the server is ending: requests are no longer held */
+    bool has_resumed; /* requests were resumed in this turn: the library must run again at once, but
+                         MHD_get_timeout does not report this */
 };
 
 /* The state of a request that is being received. */
@@ -243,8 +243,8 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     }
 }
 
-/* Accepts a client. Returns false if there is no free descriptor; the sessions may have taken them
- * all. */
+/* Accepts a client. Returns false if there is no free descriptor: the sessions may use all
+ * descriptors. */
 static bool accept_client(struct web *web, int listener)
 {
     const int send_bytes = SEND_BYTES;
@@ -288,7 +288,7 @@ static struct wanted want(const struct web *web, bool is_pausing)
     return wanted;
 }
 
-/* Returns how long the library, or the site's next turn, lets the thread wait. */
+/* Returns how long the thread may wait, in ms, before the library or the site's turn must run. */
 static int waiting_ms(const struct web *web, int64_t turn_ns)
 {
     MHD_UNSIGNED_LONG_LONG library_ms;
@@ -318,7 +318,8 @@ static bool accept_clients(struct web *web, const struct wanted *wanted)
     return is_well;
 }
 
-/* Sends the last answers, as far as the kernel takes them at once: never waits for a client. */
+/* Sends the last answers, but only as many bytes as the kernel takes at once: never waits for a
+ * client. */
 static void send_last(struct web *web)
 {
     take_turn(web);
@@ -338,8 +339,8 @@ static void send_last(struct web *web)
     MHD_run(web->daemon);
 }
 
-/* Runs the thread. Accepts connections for the library: the library's own accept loop would spin
- * while there is no free descriptor, and would let a client wait while clients_max clients are
+/* Runs the thread. Accepts the connections itself, because the library's accept loop would spin
+ * while there is no free descriptor, and would let a new client wait while clients_max clients are
  * connected. */
 static void *serve(void *argument)
 {
@@ -413,10 +414,9 @@ static enum status open_listeners(struct web *web, struct error *error)
     return STATUS_OK;
 }
 
-/* Listens on the Unix socket. The path goes through the folder's descriptor, so the folder's own
- * path may be longer than an address of a socket. Only the user can connect to it: its mode is set
- * before it listens.
- */
+/* Listens on the Unix socket. The address of the socket uses the folder's descriptor, because the
+ * folder's path may be too long for an address. The mode of the socket is set before listen(), so
+ * that only the user can connect. */
 static enum status open_socket(struct web *web, struct error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -1,8 +1,8 @@
 /*
- * A small HTTP server in this program: it serves /metrics and the live page. A thread
- * accepts connections and answers through libmicrohttpd. A connection carries one request. A client
- * that is silent for 5 s is disconnected. When clients_max clients are connected, a new client
- * replaces the oldest, so that silent clients do not block others.
+ * A small HTTP server in this program, for /metrics and the live page. A thread accepts connections
+ * and answers through libmicrohttpd. A connection carries one request. A client that is silent for
+ * 5 s is disconnected. When clients_max clients are connected, a new client replaces the oldest
+ * client, so that silent clients do not block others.
  *
  * The thread calls the site's functions. All of the site's functions run on this thread.
  */
@@ -30,7 +30,7 @@ enum {
     WEB_PLACE_BYTES = 64,
 };
 
-/* The name of the Unix socket. Only the user of this program can connect to it. */
+/* The name of the Unix socket. Only the user of this program can connect to the socket. */
 #define WEB_SOCKET_NAME "control"
 
 struct web;
@@ -42,7 +42,7 @@ struct web_request {
     const char *method, *path;
     const char *body; /* the body, which ends with NUL; "" without a body */
     size_t body_bytes;
-    bool was_held; /* the request was held before; it must be answered now */
+    bool was_held; /* the request was held before, and must be answered now */
     bool is_loopback;
     bool is_socket;             /* the request arrived at the Unix socket */
     char here[WEB_PLACE_BYTES]; /* the address at which the request arrived; "" if unknown */
@@ -68,16 +68,17 @@ struct web_site {
 };
 
 /* Listens on the addresses of the host and starts the thread. The site is copied. Returns NULL with
- * the reason in *error: ERROR_USAGE if the place cannot be used. */
+ * the reason in *error: ERROR_USAGE if the host and port cannot be used. */
 struct web *web_start(const struct web_site *site, struct error *error);
 
-/* Lets the thread take a turn soon. Any thread. */
+/* Makes the server's thread call `turn` soon. Any thread may call this function. */
 void web_wake(struct web *web);
 
-/* Answers the held requests again. For the site's functions. */
+/* Lets the server call `answer` again for each held request. Only the site's functions may call
+ * this function. */
 void web_resume(struct web *web);
 
-/* Returns the number of held requests. For the site's functions. */
+/* Returns the number of held requests. Only the site's functions may call this function. */
 size_t web_held(const struct web *web);
 
 /* Makes a response with a copy of the text; NULL if memory runs out. */
@@ -86,8 +87,8 @@ struct MHD_Response *web_response(const char *type, const char *text, size_t len
 /* Answers a request. A response may answer many requests. */
 void web_reply(const struct web_request *request, unsigned code, struct MHD_Response *response);
 
-/* Sends what the kernel takes at once, then ends the thread and every connection. `web` may be
- * NULL. */
+/* Sends as much of the last answers as the kernel takes at once, then ends the thread and every
+ * connection. `web` may be NULL. */
 void web_stop(struct web *web);
 
 #endif

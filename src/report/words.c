@@ -11,7 +11,7 @@
 #include "report/report.h"
 
 #define UNKNOWN "–"
-/* most that is shown as a whole number: larger numbers lose digits in a double */
+/* smallest number that is not shown with all digits, because a double may lose digits */
 #define COUNT_MAX 1e15
 
 const char *report_format(double value, char text[REPORT_WORDS_BYTES])
@@ -55,8 +55,8 @@ const char *report_value(const struct saved_run *run, const char *column,
     return saved_run_figure(run, column, &value) ? report_format(value, text) : UNKNOWN;
 }
 
-/* Writes the duration that a run was given instead of a number of rows. Returns false if the run
- * was not given a duration. */
+/* Writes the duration of a run that has a duration in place of a number of rows. Returns false for
+ * other runs. */
 static bool duration_of(const struct saved_run *run, char text[UNITS_TEXT_BYTES])
 {
     double records;
@@ -135,7 +135,7 @@ const char *report_size(const struct saved_run *run, char text[REPORT_WORDS_BYTE
     return text;
 }
 
-/* Returns what stands for a character in HTML; NULL if the character stands for itself. */
+/* Returns the HTML escape of a character; NULL if the character does not need an escape. */
 static const char *escape_of(char character)
 {
     static const char *const escapes[] = {"&&amp;", "<&lt;", ">&gt;", "\"&quot;", "'&#39;"};
@@ -260,7 +260,7 @@ static bool is_default(const struct option_entry *option, const json_t *value)
     return !json_is_number(value) || json_number_value(value) <= 0;
 }
 
-/* Writes the value of an option as its argument: `text`, or a text of the plan. */
+/* Returns the argument of an option for a value of run.json: `text`, or a text of the plan. */
 static const char *format_argument(const struct option_entry *option, const json_t *value,
                                    const json_t *plan, char text[UNITS_TEXT_BYTES])
 {
@@ -286,8 +286,8 @@ static const char *format_argument(const struct option_entry *option, const json
 
 void report_add_command(struct buffer *line, const struct saved_run *run)
 {
-    /* The target includes the first four options. The plan in run.json has values for the others
-     * even if the user did not give them. */
+    /* The target includes the first four options. The plan in run.json has values for the other
+     * options even if the user did not give these options. */
     static const char *const passed[] = {"host",       "port",      "user",         "database",
                                          "sessions",   "seed",      "min-sessions", "server-pid",
                                          "stack-size", "max-failed"};
@@ -311,7 +311,7 @@ void report_add_command(struct buffer *line, const struct saved_run *run)
         buffer_add_format(line, " %" JSON_INTEGER_FORMAT, records);
     }
     if (folder == NULL || folder[0] == '\0' || strstr(target, folder) == NULL) {
-        /* the run made a target that lies in its folder: such a target is left out */
+        /* only a target in the run's folder is left out, because the run itself made the target */
         buffer_add_text(line, " ");
         report_add_word(line, target);
     }

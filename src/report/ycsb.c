@@ -13,7 +13,7 @@ enum {
 };
 
 /* Returns whether a statement has the same name as the transaction, without regard to case. YCSB's
- * output then has the statement only, because both are one operation of YCSB. */
+ * output then has only the statement, because both are one operation of YCSB. */
 static bool is_named_as_statement(const struct operation_list *list, size_t transaction)
 {
     for (size_t i = OPERATIONS; i < list->count; i++) {
