@@ -220,8 +220,7 @@ static void fill_io(struct figure_set *set, const struct result *result)
     const int64_t *counts = io->counts;
     const int64_t before = result->table_bytes_before, after = result->table_bytes_after;
     const double rows_after = (double)count_rows_after(result);
-    /* with several hosts the disk is the disk of only one host: WRITE_AMPLIFICATION would be wrong
-     */
+    /* with several hosts, the disk belongs to only one host: WRITE_AMPLIFICATION would be wrong */
     const double values =
         result->host_count > 1 ? 0 : (double)result->totals.counters[RECORDER_ROW_BYTES];
     const double written = (double)counts[IO_DEVICE_WRITTEN_BYTES];

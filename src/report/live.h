@@ -18,7 +18,8 @@
  *
  * A request must name this machine and the port in its Host header, which stops DNS rebinding, and
  * must not come from a page of another origin. The token is 32 random bytes that only the printed
- * address contains. A request from another machine needs the token, and every change by a page.
+ * address contains. A request from another machine needs the token. A change by a page also needs
+ * it.
  *
  * The measuring thread calls live_note; the main thread calls the other functions. All functions
  * take NULL.

@@ -34,8 +34,8 @@
     return made;
   }
 
-  /* Replaces the children of `live` that differ between `before` and `after`. The page's script has
-     changed `live` itself, so it cannot be compared. */
+  /* Replaces the children of `live` that differ between `before` and `after`. `live` itself cannot be
+     compared, because the page's script has changed it. */
   function renew(live, before, after, replaced) {
     const old = [...live.children], was = [...before.children];
     [...after.children].forEach((next, i) => {
@@ -113,8 +113,8 @@
         ask();
       }
     } catch {
-      say("append does not answer: the run has ended, or the connection is lost. The run's files " +
-        "are complete when it has ended: append report makes this page from them.");
+      say("append does not answer: the run has ended, or the connection is lost. After the end of the " +
+        "run, append report makes this page from the run's files.");
       setTimeout(ask, AGAIN_MS);
     }
   }

@@ -630,8 +630,8 @@ static void add_pair(struct buffer *html, const char *name, const char *text)
 }
 
 /* Adds a row for a value of run.json. The row's name is `before` and the words of the key. For an
- * object, adds a row for each member, and does so in at most `depth` nested objects. Leaves out
- * lists, false and unknown values. The parameters of the script keep their own names. */
+ * object, adds a row for each member, down to `depth` nested objects. Leaves out lists, false and
+ * unknown values. The parameters of the script keep their own names. */
 static void add_json(struct buffer *html, const char *before, const char *key, json_t *value,
                      int depth)
 {

@@ -117,7 +117,7 @@
       return words[this.across]();
     }
 
-    /* Shows each line's level at a place, or its nearest dot. */
+    /* Shows each line's value at a place: the line's level, or the line's nearest dot. */
     select(at, isSpoken) {
       const distance = (level) => Math.abs(level[0] - at);
       const found = this.lines.filter((line) => !line.isHidden && line.levels.length > 0).map((line) => ({line,

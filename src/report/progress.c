@@ -126,7 +126,7 @@ static void add_work(struct parts *parts, const struct progress *progress,
     const struct plan *plan = progress->plan;
     const struct interval *interval = now->interval;
     const double seconds = figures_seconds(interval->end_ns - interval->start_ns);
-    /* of the shares of rows, time and transactions, the highest is shown */
+    /* shows the highest of the shares of rows, time and transactions */
     const double of_rows = plan->records > 0 ? rows_of(now) / (double)plan->records : 0;
     const double of_time =
         plan->duration_ns > 0 ? seconds_worked(now) / figures_seconds(plan->duration_ns) : 0;
