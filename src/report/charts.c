@@ -28,7 +28,7 @@ enum {
     ABOVE_0 = 256,    /* a line without a value above 0 is not drawn */
     PERCENTILES = 512, /* the chart is made from the histograms of run.json, even for short runs */
     OF_HOSTS = 1024, /* the chart has a line for each of several hosts, from hosts_intervals.csv */
-    OF_DISK = 2048,  /* labels have the units of a disk; the chart is drawn only when its first line
+    OF_DISK = 2048,  /* the y axis has a label for disks; the chart is drawn only if the first line
                         has values */
     OF_TRACE = 4096, /* the chart is made from the I/O trace in run.json */
     OF_TRANSACTIONS = 8192, /* the chart has a line for each of several transactions, from
@@ -592,7 +592,7 @@ static void add_percentiles(struct chart *chart, const struct report_run *run, c
 }
 
 /* The order in which latencies get a line, until the chart is full. A word is the name of a
- * latency; with '.' at the end it is a prefix; "" stands for all other latencies. */
+ * latency. A word that ends with '.' is a prefix of names. "" stands for all other latencies. */
 static const char *const latency_order[] = {
     "append", "response", "transaction", "transaction.", "commit", "statement.", ""};
 
@@ -618,8 +618,8 @@ static size_t place_latency(const char *name, const char **shown)
 
 /* Adds a line for each latency, except the latencies of --io-trace. Skips a latency whose line
  * would equal a drawn line: a script's only transaction equals all transactions, and without
- * retries the tries also equal all transactions. If the chart is full, its note names the other
- * latencies. */
+ * retries the tries also equal all transactions. If the chart is full, the chart's note names the
+ * other latencies. */
 static void add_latencies(struct chart *chart, const struct report_run *run)
 {
     json_t *const all = json_object_get(run->run.json, "histograms"), *histogram;
@@ -852,8 +852,8 @@ static void add_chart(struct report *report, struct report_run *run, const struc
     }
 }
 
-/* Reads operations_intervals.csv, which may be large: only the charts of one run need it at a time.
- * A run without a script does not have the file. */
+/* Reads operations_intervals.csv. Because the file may be large, the caller frees the table after
+ * the charts of the run are made. A run without a script does not have the file. */
 static void read_operations(struct report_run *run)
 {
     char path[SAVED_RUN_PATH_BYTES + 32];

@@ -45,8 +45,8 @@ uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])
 
 uint64_t figures_host_errors(const uint64_t counters[RECORDER_COUNTERS])
 {
-    /* a session that failed to connect here may have connected to another host: every failed try
-     * counts for its host */
+    /* a session that failed to connect here may have connected to another host, so each failed try
+     * counts as an error of the host that was tried */
     return figures_errors(counters) - counters[RECORDER_SESSIONS_FAILED] -
            counters[RECORDER_RECONNECTS_FAILED] + counters[RECORDER_CONNECTS_FAILED];
 }

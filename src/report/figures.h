@@ -1,4 +1,4 @@
-/* Figures that more than one report shows: their names, and their values from a result. */
+/* Computes the figures that the reports show from the result of a run. */
 #ifndef REPORT_FIGURES_H
 #define REPORT_FIGURES_H
 

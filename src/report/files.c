@@ -104,8 +104,8 @@ enum exit_code report_make_folder(const char *path, const char *choice, struct e
     return number == 0 ? EXIT_CODE_OK : fail(error, number, "make", path);
 }
 
-/* Adds a file to a list. `reason` begins with ": ". If the file before has the same reason, the
- * list has the reason only once, after both names. */
+/* Adds a file to a list. `reason` begins with ": ". If the last file in the list has the same
+ * reason, the list has the reason only once, after both names. */
 static void add_file(struct file_list *list, const char *name, const char *reason)
 {
     const size_t size = sizeof list->text, used = strlen(list->text);
@@ -136,7 +136,7 @@ static void mark_short_of(struct run_files *files, int file, int number, const c
         return;
     }
     __fpurge(stream);
-    /* On a full disk, ftruncate may also fail. The shortage already names the file. */
+    /* on a full disk, ftruncate may also fail; the shortage already names the file */
     if (ftruncate(fileno(stream), files->whole_bytes[file]) != 0) {
         clearerr(stream);
     }
@@ -468,7 +468,7 @@ static int begin_files(struct run_files *files, const struct plan *plan)
         flush_file(files, CSV_EVENTS);
     }
     if (files->streams[CSV_EVENTS] != NULL && files->failure == 0) {
-        files->streams[CSV_EVENTS] = NULL; /* from here on the user appends to it */
+        files->streams[CSV_EVENTS] = NULL; /* from here on, the user and load/control.c add lines */
         files->failure = fclose(events) != 0 ? errno : 0;
     }
     return files->failure;
@@ -506,8 +506,8 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     return EXIT_CODE_OK;
 }
 
-/* Checks whether the folder or an open file was removed during the run, and notes it. events.csv is
- * not open: the user may remove it. */
+/* Notes whether the folder or an open file was removed during the run. events.csv is not open,
+ * because the user may remove this file. */
 static void note_removed(struct run_files *files)
 {
     struct stat named, own;

@@ -4,8 +4,8 @@
  * Whatever may fail is tried before the first connection: the folder is made, every file is
  * created, and disk space is reserved for the files that are written at the end. During the run the
  * files of intervals, stages and samples grow row by row, and each row is flushed. events.csv gets
- * the marks of the plan and is closed, so that other programs can add lines. A failed write marks
- * its file as short, and the run goes on.
+ * the marks of the plan and is closed, so that the user and load/control.c can add lines. A failed
+ * write marks its file as short, and the run goes on.
  *
  * Until the measuring thread ends, this thread writes the rows of intervals, stages and samples.
  * The thread of the transaction log writes the rows of transactions.csv. The main thread writes all
@@ -47,8 +47,8 @@ enum exit_code report_make_folder(const char *path, const char *choice, struct e
  * reserved space, the files in the folder, and the files of --junit and --ycsb-out. */
 unsigned run_files_count_open(const struct plan *plan);
 
-/* Returns how much disk space a run or search with this plan reserves until its end, so that it can
- * still write its last files when the disk fills up. A run is refused when the disk has less free
+/* Returns how much disk space a run or search with this plan reserves until the end, so that the
+ * last files can be written even if the disk fills up. A run is refused when the disk has less free
  * space. The space for the files of the outcome is given back in two halves: before the first and
  * before the second run_files_write_outcome. run_files_finish gives back the other space. */
 size_t run_files_room(const struct plan *plan);

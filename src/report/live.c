@@ -485,7 +485,7 @@ static void render(struct live *live)
     struct error error = {.kind = ERROR_NONE};
     struct buffer body = {0}, title = {0};
     char text[REPORT_ESCAPED_BYTES];
-    /* a browser may still show an earlier run at this port: its numbers must be different */
+    /* a browser may still show an earlier run at this port: the runs must have different numbers */
     const uint64_t first = (uint64_t)(mono_wall_ns() / MONO_NS_PER_MS);
     struct rendition next = {.seq = live->now.seq == 0 ? first : live->now.seq + 1};
     pthread_mutex_lock(&live->lock);

@@ -18,8 +18,8 @@
  *
  * A request must name this machine and the port in its Host header, which stops DNS rebinding, and
  * must not come from a page of another origin. The token is 32 random bytes that only the printed
- * address contains. A request from another machine needs the token. A change by a page also needs
- * it.
+ * address contains. Requests for data from other machines, and all changes by a page, need the
+ * token.
  *
  * The measuring thread calls live_note; the main thread calls the other functions. All functions
  * take NULL.
@@ -62,7 +62,7 @@ struct live_run {
     struct result *results[LIVE_RESULTS];
 };
 
-/* Shows a run: its sessions are about to start. */
+/* Shows a run whose sessions are about to start. */
 void live_show_run(struct live *live, const struct live_run *run);
 
 /* Shows the current files of a sweep's folder. To be called again when the files have changed.

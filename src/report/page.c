@@ -153,7 +153,7 @@ static const char *describe_memory_source(const char *source)
     return source;
 }
 
-/* Writes the sentence below a headline: the parts of the figure, or how it was measured. */
+/* Writes the text below a headline: the parts of the figure, or how the figure was measured. */
 static void describe_headline(const struct saved_run *run, ptrdiff_t id, char *words, size_t bytes)
 {
     const double ns = (double)MONO_NS_PER_S;

@@ -1,6 +1,6 @@
 /*
  * Tables of a page. The columns describe a table: their titles, and how their cells look. A cell is
- * a text and never HTML. The text is escaped here, so no caller can forget it.
+ * a text and never HTML. The functions escape the text, so no caller can forget to do so.
  */
 #ifndef REPORT_PAGE_TABLE_H
 #define REPORT_PAGE_TABLE_H

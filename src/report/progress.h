@@ -73,8 +73,8 @@ void progress_end(struct progress *progress);
 struct load_progress {
     struct notice notice;
     bool is_quiet;
-    int64_t step_ns, next_ns; /* time between two lines, and the moment at which the next line is
-                                 due, since the load began */
+    int64_t step_ns, next_ns; /* step_ns: time between two lines; next_ns: time from the beginning
+                                 of the load to the next line */
 };
 void load_progress_init(struct load_progress *progress, const struct plan *plan);
 void load_progress_show(struct load_progress *progress, const struct load_counts *counts);

@@ -2,7 +2,7 @@
  * A chart as SVG. The page's style sheet (page.css) has the colours, fonts and lines.
  *
  * The curves are an inner <svg> whose coordinates are the values (their logarithms on a logarithmic
- * axis). So page.js reads each value from its path, and zooms by changing the viewBox.
+ * axis). So page.js can read the values from the paths, and can zoom by changing the viewBox.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -35,7 +35,7 @@ enum report_place {
 };
 
 struct report_cell {
-    char key[FIGURE_KEY_BYTES]; /* name of the cell, its column in the CSV file */
+    char key[FIGURE_KEY_BYTES]; /* name of the cell, and of its column in the CSV file */
     enum figure_unit unit;
     struct figure_value value;
     enum report_place place;

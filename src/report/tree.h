@@ -45,7 +45,7 @@ void tree_number_if(struct tree tree, const char *key, bool is_known, double val
 json_t *tree_string(const char *text);
 json_t *tree_integer(uint64_t value);
 
-/* Adds a figure in the form of its unit. */
+/* Adds a figure as a text, a boolean, an integer or a real number, according to the unit. */
 void tree_value(struct tree tree, const char *key, enum figure_unit unit,
                 const struct figure_value *value);
 
