@@ -697,8 +697,8 @@ enum exit_code report_open_file(FILE **stream, const char *option, const char *p
     struct stat about;
     const int fd =
         open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW, 0666);
-    const int number = errno;
-    if (fd < 0 && may_wait && number == ENOENT) {
+    int number = fd < 0 ? errno : 0;
+    if (may_wait && number == ENOENT) {
         return EXIT_CODE_OK;
     }
     const bool is_pipe =
@@ -707,6 +707,7 @@ enum exit_code report_open_file(FILE **stream, const char *option, const char *p
     if (*stream != NULL) {
         return EXIT_CODE_OK;
     }
+    number = fd < 0 ? number : errno;
     const char *why = number == ELOOP ? "it is a link: name the file itself" : strerror(number);
     error_set(error, ERROR_USAGE, is_pipe ? 0 : number, NULL, "--%s '%.120s' cannot be written: %s",
               option, path, is_pipe ? "it is a pipe: give the name of a file" : why);

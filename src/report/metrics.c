@@ -415,7 +415,13 @@ static enum exit_code keep_earlier(struct metrics *metrics, const char *path, st
                   (length >= sizeof begin - 1 && memcmp(bytes, begin, sizeof begin - 1) == 0);
         buffer_add(&metrics->earlier, bytes, length);
     }
+    const int number = ferror(file) ? errno : 0;
     fclose(file);
+    if (number != 0) {
+        error_set(error, ERROR_USAGE, number, NULL, "--metrics-file '%.120s' cannot be read: %s",
+                  path, strerror(number));
+        return EXIT_CODE_USAGE;
+    }
     if (!is_ours) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--metrics-file '%.120s' exists and was not made by append: give another name",

@@ -257,7 +257,7 @@ static bool is_default(const struct option_entry *option, const json_t *value)
     case OPTION_OTHER:
         break;
     }
-    return !json_is_number(value) || json_number_value(value) <= 0;
+    return !json_is_number(value);
 }
 
 /* Returns the argument of an option for a value of run.json: `text`, or a text of the plan. */
@@ -310,8 +310,11 @@ void report_add_command(struct buffer *line, const struct saved_run *run)
     if (!run->is_search && records > 0) {
         buffer_add_format(line, " %" JSON_INTEGER_FORMAT, records);
     }
-    if (folder == NULL || folder[0] == '\0' || strstr(target, folder) == NULL) {
-        /* only a target in the run's folder is left out, because the run itself made the target */
+    /* a database in the run's folder is left out: the run itself made it */
+    const char *at = strchr(target, ':');
+    const size_t length = folder == NULL ? 0 : strlen(folder);
+    if (length == 0 || at == NULL || strncmp(at + 1, folder, length) != 0 ||
+        at[1 + length] != '/') {
         buffer_add_text(line, " ");
         report_add_word(line, target);
     }

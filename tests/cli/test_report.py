@@ -191,6 +191,13 @@ class Report(harness.Case):
         for key in ("sessions", "records", "timeout_s", "on_drop", "reconnect_tries", "min_sessions",
                     "sample_interval_s"):
             self.assertEqual(again.json["plan"][key], run.json["plan"][key], key)
+        # the name of the folder is in the name of the target; 0 tries is not the default
+        folder = self.folder / "load"
+        self.append(1, f"sqlite:{folder}.db", "--workload", "ycsb", "--tries", 0, "--transactions", 9, "--out", folder)
+        self.append("report", folder)
+        text, _ = self.check_page(folder / "report.html")
+        line = html.unescape(re.search(r"<code>(.*?)</code>", text)[1])
+        self.assertEqual(line, f"append 1 sqlite:{folder}.db --workload=ycsb --transactions=9 --tries=0")
 
     def test_texts_of_others(self):
         """A text from a server or user is text on the page, never markup."""
