@@ -225,7 +225,7 @@ enum status client_socket_connect(struct client_socket *socket, const struct tar
     const int code = begin_watch(&attempt);
     if (code != 0) {
         error_set(error, ERROR_SYSTEM, code, NULL,
-                  "cannot start the thread that limits the time of connects: %s", strerror(code));
+                  "cannot start the thread that enforces the connect timeout: %s", strerror(code));
         return STATUS_FATAL;
     }
     watched = socket;

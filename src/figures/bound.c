@@ -373,7 +373,7 @@ enum status figure_find(const struct figure_columns *columns, const char *name,
         return STATUS_OK;
     }
     error_set(error, ERROR_USAGE, 0, NULL, "no figure is called '%s': %s%s%s", name,
-              nearest.name == NULL ? "use a column of summary.csv that is a number, such as "
+              nearest.name == NULL ? "use the name of a numeric column of summary.csv, such as "
                                      "throughput, elapsed, append_p99, max_memory or lost"
                                    : "did you mean '",
               nearest.name == NULL ? "" : nearest.name, nearest.name == NULL ? "" : "'?");

@@ -67,8 +67,8 @@ static enum status read_run_json(struct saved_run *run, const char *path, struct
     }
     if (!is_of_format(run->json, SAVED_RUN_FORMAT)) {
         error_set(error, ERROR_DATA, 0, NULL,
-                  "%s does not have format %d, the only format that this version reads", path,
-                  SAVED_RUN_FORMAT);
+                  "%s does not have format %d, the only format that this version of append reads",
+                  path, SAVED_RUN_FORMAT);
         return STATUS_REJECTED;
     }
     return STATUS_OK;
@@ -292,7 +292,7 @@ static enum status read_sweep_json(struct saved_sweep *sweep, struct error *erro
     if (!is_of_format(sweep->json, SAVED_SWEEP_FORMAT)) {
         char why[80];
         snprintf(why, sizeof why,
-                 "it does not have format %d, the only format that this version reads",
+                 "it does not have format %d, the only format that this version of append reads",
                  SAVED_SWEEP_FORMAT);
         return refuse(sweep, why, error);
     }

@@ -127,7 +127,7 @@ static enum exit_code take(struct reading *reading, const char *name, const char
         return reading->operands > 1
                    ? EXIT_CODE_OK
                    : usage_refuse(error,
-                                  "this file has SESSIONS, so '%.40s' on the command line may be "
+                                  "this file sets SESSIONS, and '%.40s' on the command line may be "
                                   "SESSIONS or a port: write -c N or localhost:PORT",
                                   reading->first_operand);
     }
@@ -283,7 +283,8 @@ static enum exit_code read_file(struct reading *reading, const char *path, int d
 {
     struct buffer text = {0};
     if (reading->files++ == FILES_MAX) {
-        return usage_refuse(error, "more than %d files of options are read", FILES_MAX);
+        return usage_refuse(
+            error, "append reads at most %d files of options: join some of these files", FILES_MAX);
     }
     const int failure = load(path, &text);
     enum exit_code code = EXIT_CODE_OK;
@@ -427,8 +428,8 @@ enum exit_code command_line_print(const struct plan *plan, FILE *stream, struct 
     if (is_wrong) {
         return usage_refuse(
             error,
-            "the value of '%s' has a line break, or begins or ends with a blank: a file of "
-            "options cannot hold it, give it on the command line",
+            "the value of '%s' has a line break, or begins or ends with a blank: a file of options "
+            "cannot hold such a value, so give it on the command line",
             wrong);
     }
     bool has_sessions = false;

@@ -47,15 +47,16 @@ static enum exit_code size_groups(struct plan *plan, struct error *error)
         snprintf(why, sizeof why,
                  "its transactions need %s %s of their own%s: %u %s too few, use %s or more",
                  UNITS_COUNT(pinned), units_plural(pinned, "session", "sessions"),
-                 drawn != NULL ? ", and those drawn by weight need at least one more" : "",
+                 drawn != NULL ? ", and the transactions drawn by weight need at least one more"
+                               : "",
                  plan->sessions, plan->sessions == 1 ? "is" : "are",
                  UNITS_COUNT(pinned + (drawn != NULL ? 1 : 0)));
         return refuse(plan, error, why);
     }
     if (drawn == NULL && pinned < plan->sessions) {
         snprintf(why, sizeof why,
-                 "its transactions have %s %s of their own, and %s of %u would do nothing: use %s, "
-                 "or let shares add up to 1.0",
+                 "its transactions have %s %s of their own, and %s of %u sessions would do "
+                 "nothing: use SESSIONS %s, or shares that add up to 1.0",
                  UNITS_COUNT(pinned), units_plural(pinned, "session", "sessions"),
                  UNITS_COUNT(plan->sessions - pinned), plan->sessions, UNITS_COUNT(pinned));
         return refuse(plan, error, why);
@@ -118,10 +119,9 @@ enum exit_code groups_assign(struct plan *plan, struct error *error)
                           : "--stage does not work with a transaction that has a rate of its own");
     }
     if (plan->records > 0) {
-        return refuse(
-            plan, error,
-            "a run whose transactions have sessions of their own cannot end with RECORDS: "
-            "use --duration T or --transactions N instead");
+        return refuse(plan, error,
+                      "a run whose transactions have sessions of their own cannot end after "
+                      "RECORDS: use --duration T or --transactions N instead");
     }
     const size_t count = script->transaction_count + 1;
     plan->groups = calloc(count, sizeof *plan->groups);

@@ -355,8 +355,7 @@ static enum exit_code store_tries(const struct option_entry *entry, struct plan 
 {
     return units_parse_count(value, entry->max, &plan->tries)
                ? EXIT_CODE_OK
-               : refuse(entry, value, "a whole number from 0 (until it succeeds) to 1,000,000",
-                        error);
+               : refuse(entry, value, "a whole number from 0 (no limit) to 1,000,000", error);
 }
 
 static enum exit_code store_on_drop(const struct option_entry *entry, struct plan *plan,
@@ -466,12 +465,13 @@ static enum exit_code store_fail_if(const struct option_entry *entry, struct pla
             return usage_refuse(error, "--%s: %s", entry->name, why.text);
         }
         if (bound.unit[0] != '\0') {
-            return usage_refuse(error,
-                                "--%s: bound '%s': a ratio of B to A has no unit (throughput<0.95)",
-                                entry->name, bound.text);
+            return usage_refuse(
+                error,
+                "--%s: bound '%s': the ratio B/A has no unit: leave the unit out (throughput<0.95)",
+                entry->name, bound.text);
         }
         if (plan->compare.fail_if_count == PLAN_BOUNDS_MAX) {
-            return usage_refuse(error, "--%s: bound '%s' is one too many: at most %d are allowed",
+            return usage_refuse(error, "--%s: too many bounds at '%s': give at most %d",
                                 entry->name, bound.text, PLAN_BOUNDS_MAX);
         }
         plan->compare.fail_if[plan->compare.fail_if_count++] = bound;
@@ -539,10 +539,10 @@ static enum exit_code store_mark(const struct option_entry *entry, struct plan *
         return refuse(entry, value, "TIME=TEXT, TIME " MOMENT_FORM, error);
     }
     if (plan->mark_count == PLAN_TEXTS_MAX) {
-        return usage_refuse(
-            error,
-            "--mark can be given at most %d times: for more, append lines to the run's events.csv",
-            PLAN_TEXTS_MAX);
+        return usage_refuse(error,
+                            "--mark can be given at most %d times: to make more marks, add lines "
+                            "to the run's events.csv",
+                            PLAN_TEXTS_MAX);
     }
     plan->marks[plan->mark_count++] = mark;
     return store_by_type(entry, plan, value, error);
@@ -619,21 +619,21 @@ const struct option_entry option_table[] = {
     {CERTIFY, "server", "postgresql|mariadb|sqlite", "make a server, break it and remove it",
      TEXT(certify.server), .key = "server", .group = "The certificate",
      .details = "The option takes the place of TARGET. The server's package must be installed. The "
-                "server's files are in `$TMPDIR` or `/tmp`. If `--faults` has `power`, they are on "
-                "a disk image of 3 GiB in the folder of the run; this needs root. If append runs "
-                "as root, the server runs as another user."},
+                "server's files are in `$TMPDIR` or `/tmp`. If `--faults` has `power`, the files "
+                "are on a disk image of 3 GiB in the folder of the run, and append needs root. If "
+                "append runs as root, the server runs as another user."},
     {CERTIFY, "server-option", "NAME=VALUE", "setting of the server that --server makes",
      TEXTS(certify.options), .key = "server_option",
-     .details = "NAME is a name as on the server's command line: `fsync=off`, "
-                "`innodb-flush-log-at-trx-commit=2`; for SQLite it is a pragma: `synchronous=off`. "
-                "The option can be given several times."},
+     .details = "NAME=VALUE is written as on the server's command line: `fsync=off`, "
+                "`innodb-flush-log-at-trx-commit=2`. For SQLite, NAME is a pragma: "
+                "`synchronous=off`. The option can be given several times."},
     {CERTIFY, "faults", "KIND:N,...", "faults to make, and how many of each", TEXT(certify.faults),
      .default_text = "10 in all", .key = "faults",
      .details = "The default is `kill:5,power:5` with `--server` if append runs as root, and "
-                "`kill:10` otherwise. The kinds are `kill` (append ends all processes with "
-                "SIGKILL), `power` (everything that the file system had not yet written to the "
-                "disk is gone), `stop` (SIGSTOP for 1 to 5 s), `restart` (a clean shutdown and a "
-                "start) and `network` (all connections are cut).",
+                "`kill:10` otherwise. The kinds are `kill` (append ends all processes of the "
+                "server with SIGKILL), `power` (everything that the file system had not yet "
+                "written to the disk is gone), `stop` (SIGSTOP for 1 to 5 s), `restart` (a clean "
+                "shutdown and a start) and `network` (all connections are cut).",
      .page = "certify.md#faults"},
     {CERTIFY, "server-start", "COMMAND", "shell command that starts your server",
      TEXT(certify.start), .key = "server_start",
@@ -642,14 +642,14 @@ const struct option_entry option_table[] = {
      FLAG(certify.is_confirmed)},
     {CERTIFY, "prove", NULL, "first show that the faults can find a loss",
      FLAG(certify.wants_proof), .key = "prove",
-     .details = "append first makes up to 5 faults with a setting with which the server must lose "
-                "rows. If no row is lost, the certificate proves nothing, and the exit code is 6."},
+     .details = "append first makes up to 5 faults with a setting that makes the server lose rows. "
+                "If no row is lost, the certificate proves nothing, and the exit code is 6."},
     {CERTIFY, "keep-going", NULL, "go on after the first finding", FLAG(certify.is_keeping_on),
      .key = "keep_going"},
     {CERTIFY, "file-system", "ext4|xfs", "file system of the disk image",
      CHOICE(certify.disk, disk_words), .key = "file_system"},
 
-    {ALL, "adapter", "NAME", "adapter of the server on the port", TEXT(adapter_name),
+    {ALL, "adapter", "NAME", "adapter to use for the server", TEXT(adapter_name),
      .default_text = "detected", .group = "Connection",
      .details = "The option is needed only if append does not recognise the server."},
     {ALL, "adapter-folder", "DIR", "folder of NAME.so, an adapter that is not built in",
@@ -695,7 +695,7 @@ const struct option_entry option_table[] = {
      .details = "Each line of FILE is `NAME = VALUE`. The command line takes precedence over FILE.",
      .page = "options.md#files-of-options"},
     {RUN_ALONE | SEARCH | SWEEP | PREPARE, "print-options", NULL,
-     "print a file with these options, and end", FLAG(is_print_options), OF(CALL)},
+     "print a file with these options, and exit", FLAG(is_print_options), OF(CALL)},
     {RUN_ALONE | CHECK | PREPARE | CERTIFY, "sessions", "N",
      "number of sessions, in place of SESSIONS", SESSIONS(sessions), SHOWN("sessions", "Sessions"),
      .letter = 'c'},
@@ -711,14 +711,14 @@ const struct option_entry option_table[] = {
          "clauses of the engine: `'MergeTree() ORDER BY n3'`. The default for ClickHouse is "
          "`MergeTree() ORDER BY (n1, n2, n3)`; for other databases it is the server's default."},
     {LOAD | PREPARE | CERTIFY, "recreate", "[=NAME,...]",
-     "drop and recreate append's table; NAME: any table", FLAG(is_recreate),
+     "drop and recreate append's table, or the named tables", FLAG(is_recreate),
      .store = store_recreate, OF(SWEEP), .key = "is_recreate",
-     .details =
-         "Without NAME, append drops only tables that it made itself, which it recognises by a "
-         "mark on the table. With NAME,... append drops these tables, whoever made them.",
+     .details = "Without NAME, append drops only tables that append itself made. A mark on the "
+                "table shows that append made it. With NAME,... append drops the named tables, "
+                "whoever made them.",
      .page = "databases/README.md#what-append-removes"},
-    {CLEANUP, "drop", "NAME,...", "also drop these tables, whoever made them", TEXT(recreate_names),
-     .page = "databases/README.md#what-append-removes"},
+    {CLEANUP, "drop", "NAME,...", "also drop the named tables, whoever made them",
+     TEXT(recreate_names), .page = "databases/README.md#what-append-removes"},
     {LOAD | PREPARE, "method", "NAME", "append method of the adapter", TEXT(target.method),
      .default_text = "first supported", .key = "target.method",
      .details = "The default is the first method that the server supports.",
@@ -788,7 +788,7 @@ const struct option_entry option_table[] = {
     {SCRIPTS, "set", "NAME=VALUE,...", "parameters of the script; see append help NAME",
      TEXTS(sets), SHOWN("set", "Parameters set"), WITH_SCRIPT,
      .details = "The option can be given several times."},
-    {RUN, "transactions", "N", "end after N transactions of all sessions",
+    {RUN, "transactions", "N", "end after N transactions of all sessions together",
      COUNT(transactions, PLAN_RECORDS_MAX), SHOWN("transactions", "Transactions, at most"),
      WITH_SCRIPT},
     {RUN, "warm-up", "T", "exclude the first T from all figures", TIME(warm_up_ns, 0, DAY_NS),
@@ -810,7 +810,7 @@ const struct option_entry option_table[] = {
 
     {RUN, "no-check", NULL, "run even if a limit is certain to be hit", FLAG(is_unchecked),
      SHOWN("no_check", "No check of limits"), .group = "Limits and faults",
-     .details = "Without the option, append refuses the run.", .page = "limits.md"},
+     .details = "Without the option, append refuses such a run.", .page = "limits.md"},
     {RUN, "min-sessions", "N|N%", "sessions that must be up for the run to go on",
      SESSIONS(min_sessions), .store = store_min_sessions, .default_text = "1",
      SHOWN("min_sessions", "Sessions required"),
@@ -828,8 +828,9 @@ const struct option_entry option_table[] = {
          "`spread`: with n hosts, session i begins at host i mod n. `first`: every session begins "
          "at the first host. `random`: the host of each session is drawn from the seed.",
      .page = "databases/README.md#several-hosts"},
-    {RUN, "timeout", "T", "cut off a call that takes longer", TIME(timeout_ns, 100 * MS, DAY_NS),
-     .default_text = "no limit", SHOWN("timeout_s", "Timeout of a call, s"),
+    {RUN, "timeout", "T", "cut off a call that takes longer than T",
+     TIME(timeout_ns, 100 * MS, DAY_NS), .default_text = "no limit",
+     SHOWN("timeout_s", "Timeout of a call, s"),
      .details = "If a call takes longer than T, its connection counts as lost, and `--on-drop` "
                 "decides what the session does. A call is an append, a read, a script's statement "
                 "(also BEGIN and COMMIT) or a verification.",
@@ -859,13 +860,14 @@ const struct option_entry option_table[] = {
      .key = "max_memory_bytes"},
     {SEARCH, "max-rows", "N", "end the search after N appended rows",
      COUNT(search.max_rows, PLAN_RECORDS_MAX), SHOWN("max_rows", "Rows, at most")},
-    {SEARCH, "max-bytes", "SIZE", "end the search after SIZE of values", WITH_OWN_ROWS,
+    {SEARCH, "max-bytes", "SIZE", "end the search after SIZE of appended values", WITH_OWN_ROWS,
      BYTES(search.max_bytes, UINT64_C(1) << 50), .default_text = "2G", .key = "max_bytes",
      .details = "There is no bound with `null:`, nor with a script that declares its tables and "
                 "rows."},
-    {SEARCH, "p99", "T", "report the level where the p99 exceeds T",
+    {SEARCH, "p99", "T", "report the lowest level where the p99 exceeds T",
      TIME(search.p99_bound_ns, 0, DAY_NS), SHOWN("p99_s", "Bound of the p99, s"),
-     .details = "The p99 is that of append or, with a script, of the transactions."},
+     .details =
+         "T applies to the p99 of the appends or, with a script, to the p99 of the transactions."},
 
     {RUN, "expect", "BOUNDS", "exit 5 unless met: 'throughput>=50k, lost==0'", TEXTS(expected),
      .key = "expect", .group = "Expectations", .details = "The option can be given several times.",
@@ -892,10 +894,10 @@ const struct option_entry option_table[] = {
     {LOAD, "percentiles", "N,N,...", "latency percentiles to show", TEXT(percentiles),
      .store = store_percentiles, .default_text = "50,95,99,99.9",
      SHOWN("percentiles", "Percentiles"), .group = "Measuring and reporting",
-     .details =
-         "The report shows these percentiles in place of p50, p95, p99 and p99.9. Files and "
-         "run.json have them in addition to p50, p90, p95, p99 and p99.9, which other programs "
-         "expect. `--expect` can name any percentile, even one that is not listed here."},
+     .details = "The report shows these percentiles in place of p50, p95, p99 and p99.9. The "
+                "files, also run.json, have these percentiles in addition to p50, p90, p95, p99 "
+                "and p99.9, which other programs expect. `--expect` can name any percentile, even "
+                "one that is not listed here."},
     {RUN, "sample-interval", "T", "time between samples of CPU and memory",
      TIME(sample_interval_ns, 100 * MS, DAY_NS), .default_number = 3 * SECOND,
      SHOWN("sample_interval_s", "Sample interval, s")},
@@ -910,26 +912,25 @@ const struct option_entry option_table[] = {
      .page = "results.md#each-transaction"},
     {RUN | SEARCH, "waits", "[=on|sql|kernel|try]", "find what the sessions wait for at the server",
      CHOICE(waits, wait_mode_words), .store = store_waits, SHOWN("waits", "Waits"),
-     .details =
-         "append asks the server on one more connection, again and again, what the run's sessions "
-         "wait for: the log, locks, data files, the client. The report shows which share of the "
-         "time in appends, reads and commits was spent on each wait. `sql` also shows the "
-         "statements of "
-         "sessions that block others; these statements may contain data. `kernel` asks the kernel "
-         "of this machine instead of the database: how long the server's threads used a CPU, and "
-         "how long they waited for a CPU, for the disk, for each other or for the client. `kernel` "
-         "works with any server on this machine, and needs root, or CAP_BPF and CAP_PERFMON. With "
-         "`try`, append asks the database, provided that it shows waits; if not, the kernel, "
-         "provided "
-         "that this machine allows it; if neither is possible, the run does not measure waits.",
+     .details = "append opens one more connection and repeatedly asks the server what the run's "
+                "sessions wait for: the log, locks, data files, the client. The report shows which "
+                "share of the time in appends, reads and commits was spent on each wait. `sql` "
+                "also shows the statements of sessions that block others; these statements may "
+                "contain data. `kernel` asks the kernel of this machine instead of the database: "
+                "how long the server's threads used a CPU, and how long they waited for a CPU, for "
+                "the disk, for each other or for the client. `kernel` works with any server on "
+                "this machine, and needs root, or CAP_BPF and CAP_PERFMON. `try` asks the database "
+                "if the database shows waits. Otherwise `try` asks the kernel if this machine "
+                "allows that. If neither is possible, the run does not measure waits.",
      .page = "why.md"},
     {RUN | CHECK, "io-trace", "[=full|requests|try]", "trace each I/O of the server, by layer",
      CHOICE(io_trace, io_trace_words), .store = store_io_trace, SHOWN("io_trace", "I/O trace"),
-     .details = "`full`, also without a value, traces each read, write and fsync of "
-                "the server's processes and each request to the disk. It measures the time in the "
-                "file system, in the queue and at the device. `requests` traces only the requests, "
-                "which costs less. `try` is `full` if this machine allows tracing; otherwise the "
-                "run goes on without the trace. Tracing needs root, or CAP_BPF and CAP_PERFMON.",
+     .details =
+         "`full`, the default if no value is given, traces each read, write and fsync of the "
+         "server's processes and each request to the disk. append measures the time in the file "
+         "system, in the queue and at the device. `requests` traces only the requests, which costs "
+         "less. `try` is `full` if this machine allows tracing; otherwise the run goes on without "
+         "the trace. Tracing needs root, or CAP_BPF and CAP_PERFMON.",
      .page = "io.md"},
     {MEASURE | CERTIFY, "server-pid", "PID[!]", "server's process", COUNT(server_pid, INT32_MAX),
      .store = store_server_pid, .default_text = "found by port", OF(PLACE), .key = "server_pid",
@@ -951,7 +952,7 @@ const struct option_entry option_table[] = {
      TIME(progress_ns, SECOND, DAY_NS), .key = "progress_s", .letter = 'P',
      .details =
          "T is at least 1 s. Without the option, append rewrites one line of progress on a "
-         "terminal; if standard error is not a terminal, it prints a line with each sample."},
+         "terminal; if standard error is not a terminal, append prints a line with each sample."},
     {ALL, "quiet", NULL, "print no progress", FLAG(is_quiet), OF(CALL), .key = "quiet",
      .letter = 'q'},
     {MEASURE | REPORT | COMPARE, "json", NULL, "print the report as JSON", FLAG(is_json), OF(CALL),
@@ -1213,8 +1214,8 @@ static enum exit_code refuse_port(const struct plan *plan, const char *word, str
     }
     return plan->duration_ns > 0 && is_listening(port)
                ? usage_refuse(error,
-                              "%s may be RECORDS or a port, because a server listens on it: write "
-                              "localhost:%s for the server; for that many rows, add a target",
+                              "%s may be RECORDS or a port, because a server listens on this port: "
+                              "write localhost:%s for the server; for that many rows, add a target",
                               word, word)
                : EXIT_CODE_OK;
 }
@@ -1230,12 +1231,16 @@ static enum exit_code check_stages(const struct plan *plan, struct error *error)
     const struct ramp *stages = plan_stages(plan);
     const char *name = plan->stages.count > 0 ? "--stage" : "--rate-stage";
     if (stages->count > 0 && ramp_duration_ns(stages, stages->count) == 0) {
-        return usage_refuse(
-            error, "%s: every stage has the duration 0: give one a duration, as in 30s:50", name);
+        return usage_refuse(error,
+                            "%s: every stage has the duration 0: give at least one stage a longer "
+                            "duration, as in 30s:50",
+                            name);
     }
     if (stages->count > 0 && ramp_highest(stages) <= 0) {
-        return usage_refuse(
-            error, "%s: every stage has the target 0: give one a target, as in 30s:50", name);
+        return usage_refuse(error,
+                            "%s: every stage has the target 0: give at least one stage a higher "
+                            "target, as in 30s:50",
+                            name);
     }
     return EXIT_CODE_OK;
 }

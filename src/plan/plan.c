@@ -86,10 +86,11 @@ static enum exit_code check_given(const struct plan *plan, struct error *error)
         if (script != NULL && entry->work == OPTION_WITHOUT_SCRIPT &&
             plan->command != COMMAND_PREPARE) {
             const bool is_param = has_param(script, entry->name);
-            return usage_refuse(
-                error, "--%s does not apply to --workload %.60s: %s%s%s", entry->name, script->name,
-                is_param ? "use its parameter, --set " : "the script decides what its sessions do",
-                is_param ? entry->name : "", is_param ? "=VALUE" : "");
+            return usage_refuse(error, "--%s does not apply to --workload %.60s: %s%s%s",
+                                entry->name, script->name,
+                                is_param ? "use the script's parameter, --set "
+                                         : "the script decides what its sessions do",
+                                is_param ? entry->name : "", is_param ? "=VALUE" : "");
         }
         if (script != NULL && !plan_has_own_rows(plan) && entry->work == OPTION_WITH_OWN_ROWS) {
             return usage_refuse(error,
@@ -137,8 +138,8 @@ static enum exit_code choose_table(struct plan *plan, struct error *error)
         plan_find_undeclared(script, (size_t)(named - script->datasets) + 1);
     if (other != NULL) {
         return usage_refuse(error,
-                            "%s:%d: datasets '%.60s' and '%.60s' have no columns: only one "
-                            "dataset can be without columns",
+                            "%s:%d: datasets '%.60s' and '%.60s' have no columns: declare the "
+                            "columns of all datasets except one",
                             plan_script_shown(script), other->line, named->name, other->name);
     }
     plan->table_name = named->name;
@@ -155,17 +156,17 @@ static enum exit_code choose_table(struct plan *plan, struct error *error)
 enum exit_code plan_load_script(struct plan *plan, struct error *error)
 {
     if (plan->workload == NULL && plan->command == COMMAND_PREPARE) {
-        return usage_refuse(error,
-                            "append prepare needs --workload NAME: it creates and loads that "
-                            "workload's tables");
+        return usage_refuse(error, "append prepare needs --workload NAME: the command creates and "
+                                   "loads the tables of that workload");
     }
     if (plan->workload == NULL && plan->command == COMMAND_CLEANUP) {
         return usage_refuse(
-            error, "append cleanup needs --workload NAME: it drops that workload's tables");
+            error,
+            "append cleanup needs --workload NAME: the command drops the tables of that workload");
     }
     if (plan->workload == NULL && plan->command == COMMAND_DRY_RUN) {
-        return usage_refuse(error, "append dry-run needs --workload NAME: it runs each transaction "
-                                   "of that workload once");
+        return usage_refuse(error, "append dry-run needs --workload NAME: the command runs each "
+                                   "transaction of that workload once");
     }
     if (plan->workload != NULL) {
         plan->script = script_load(plan->workload, plan->sets.texts, plan->sets.count, error);
@@ -368,9 +369,10 @@ static enum exit_code check_options(struct plan *plan, struct error *error)
         const struct script_transaction *transaction = &plan->script->transactions[i];
         if (adapter->begin == NULL && !transaction->is_autocommit &&
             transaction->weight + transaction->sessions > 0) {
-            return usage_refuse(
-                error, "%s has no transactions: declare '%s' of %.60s with {autocommit = true}",
-                adapter->name, transaction->name, plan->script->name);
+            return usage_refuse(error,
+                                "%s has no transactions: declare transaction '%s' of %.60s with "
+                                "{autocommit = true}",
+                                adapter->name, transaction->name, plan->script->name);
         }
     }
     const char *why_not = plan_why_no_waits(plan);
@@ -387,9 +389,8 @@ static enum exit_code check_options(struct plan *plan, struct error *error)
                             adapter->name);
     }
     if (plan->waits == WAITS_KERNEL && plan->is_search) {
-        return usage_refuse(error,
-                            "--waits=kernel does not apply to find-max: use it in a run with "
-                            "as many sessions, or --waits here");
+        return usage_refuse(error, "--waits=kernel does not apply to find-max: use --waits here, "
+                                   "or --waits=kernel in a run");
     }
     if (plan->verify_mode == VERIFY_ROWS && (adapter->flags & ADAPTER_DISCARDS) != 0) {
         return usage_refuse(error, "--verify rows does not apply to %s, which keeps no rows",

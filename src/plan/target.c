@@ -470,7 +470,7 @@ enum exit_code target_default_path(struct plan *plan, struct error *error)
         return EXIT_CODE_OK;
     }
     if ((plan->command & (COMMAND_PREPARE | COMMAND_CLEANUP | COMMAND_DRY_RUN)) != 0) {
-        return usage_refuse(error, "TARGET is missing: which database? Name a server, or %s:FILE",
+        return usage_refuse(error, "TARGET is missing: name a server, or %s:FILE",
                             plan->adapter->name);
     }
     if (asprintf(&plan->owned_path, "%s/append.db", plan->out_folder) < 0) {

@@ -104,7 +104,7 @@ class Expect(harness.Case):
         for text, pattern in (
                 ("thruput>=1", "no figure is called 'thruput'.*throughput_rows_per_s"),
                 ("verdit==VALID", "no figure is called 'verdit': did you mean 'verdict'\\?$"),
-                ("xyzzyxyzzy>=1", "use a column of summary.csv that is a number, such as throughput"),
+                ("xyzzyxyzzy>=1", "use the name of a numeric column of summary.csv, such as throughput"),
                 ("throughput>=5ms", "wrong unit: throughput is a number of rows/s"),
                 ("append_p99<=20", r"no unit: append_p99 is a time.*20ms"),
                 ("max_memory<=2GB", "wrong unit.*2GiB"),

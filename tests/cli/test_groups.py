@@ -75,9 +75,9 @@ class Groups(harness.Case):
                 ('kind("x", {sessions = 2, weight = 2})', (), "remove weight"),
                 ('kind("x", {rate = 5})', (), "a rate needs sessions of its own"),
                 ('kind("x", {sessions = 1, rate = 0})', (), "rate must be a number of transactions/s"),
-                ('kind("x", {sessions = 5}) kind("y")', (), "those drawn by weight need at least one more: "
+                ('kind("x", {sessions = 5}) kind("y")', (), "transactions drawn by weight need at least one more: "
                                                             "4 are too few, use 6 or more"),
-                ('kind("x", {sessions = 3})', (), "1 of 4 would do nothing"),
+                ('kind("x", {sessions = 3})', (), "1 of 4 sessions would do nothing"),
                 ('kind("x", {sessions = 1, rate = 5, pause = 1}) kind("y")', (), "leave pause out"),
                 ('kind("x", {sessions = 1, rate = 5}) kind("y")', ("--rate", "10"), "leave --rate")):
             with self.subTest(text):
@@ -87,7 +87,7 @@ class Groups(harness.Case):
         self.refused("null:", "--workload", script, "--stage", "1s:4", code=2, pattern="--stage does not work with")
         self.refused("find-max", "null:", "--workload", script, code=2, pattern="find-max does not work with")
         self.refused("4", "1000", "null:", "--workload", self.script('kind("x", {sessions = 1}) kind("y")'),
-                     "--duration", "1s", code=2, pattern="cannot end with RECORDS")
+                     "--duration", "1s", code=2, pattern="cannot end after RECORDS")
 
 
 if __name__ == "__main__":

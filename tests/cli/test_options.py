@@ -148,7 +148,7 @@ class Files(harness.Case):
         self.refused(1, 10, "null:", "--options", "/dev/zero", code=2, pattern="is larger than 1 MiB")
         self.write("include last.conf\n" * 60, "many.conf"), self.write("", "last.conf")
         self.refused(1, "--options", self.write("include many.conf\n" * 2), code=2,
-                     pattern="more than 100 files of options are read")
+                     pattern="append reads at most 100 files of options")
         self.refused(1, 10, "null:", "--options", code=2, pattern="--options needs a value")
 
 

@@ -85,7 +85,7 @@ class Usage(harness.Case):
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
             self.bad("2", port, "--duration", "1s", pattern=f"{port} may be RECORDS or a port, because a server "
-                     f"listens on it: write localhost:{port}")
+                     f"listens on this port: write localhost:{port}")
 
     def test_workloads(self):
         script = self.folder / "mine.lua"
@@ -120,9 +120,9 @@ class Usage(harness.Case):
         self.bad("2", "null:", "--workload", "oltp", pattern=r"--duration T or --transactions N")
         self.bad("2", "3306", "--workload", "oltp", pattern=r"3306 may be a port or RECORDS")
         self.bad("2", "4", "null:", "x", "--workload", "oltp", pattern=r"too many operands")
-        self.bad("prepare", "2", "--workload", "oltp", pattern=r"which database")
+        self.bad("prepare", "2", "--workload", "oltp", pattern=r"TARGET is missing")
         self.bad("prepare", "2", "sqlite:x.db", pattern=r"--workload")
-        self.bad("cleanup", "--workload", "oltp", pattern=r"which database")
+        self.bad("cleanup", "--workload", "oltp", pattern=r"TARGET is missing")
         self.bad("cleanup", "sqlite:x.db", pattern=r"--workload")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["mine.lua"])
 

@@ -583,6 +583,6 @@ TEST(test_short_names)
     error_clear(&error);
     assert_int_equal(figure_find(&columns, "zzzzzz", &choice, &error), STATUS_REJECTED);
     assert_string_equal(error.text,
-                        "no figure is called 'zzzzzz': use a column of summary.csv that is a "
-                        "number, such as throughput, elapsed, append_p99, max_memory or lost");
+                        "no figure is called 'zzzzzz': use the name of a numeric column of "
+                        "summary.csv, such as throughput, elapsed, append_p99, max_memory or lost");
 }

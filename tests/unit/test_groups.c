@@ -122,8 +122,8 @@ TEST(test_refused)
         {5, {6}, "need 6 sessions of their own: 5 are too few, use 6 or more"},
         {5, {5, -1}, "drawn by weight need at least one more: 5 are too few, use 6 or more"},
         {5, {0.5, 0.75}, "need 6 sessions of their own"},
-        {5, {4}, "and 1 of 5 would do nothing"},
-        {10, {0.5, 0.3}, "and 2 of 10 would do nothing"},
+        {5, {4}, "and 1 of 5 sessions would do nothing"},
+        {10, {0.5, 0.3}, "and 2 of 10 sessions would do nothing"},
     };
     struct error error;
     EACH_CASE (i, cases, "%u sessions, %g %g", cases[i].sessions, cases[i].parts[0],
@@ -139,7 +139,7 @@ TEST(test_refused)
     plan.groups = NULL;
     plan.records = 10;
     assert_int_equal(groups_assign(&plan, &error), EXIT_CODE_USAGE);
-    assert_non_null(strstr(error.text, "cannot end with RECORDS"));
+    assert_non_null(strstr(error.text, "cannot end after RECORDS"));
     error_clear(&error);
     plan.records = 0;
     plan.has_group_rates = true;

@@ -105,7 +105,7 @@ TEST(test_values)
         {"engine", "x", "--engine '' is not allowed to be empty"},
         {"min-sessions", "99%", "--min-sessions '101%' is not a number of sessions or a share"},
         {"mark", "1.5=here", "--mark 'x=y' is not TIME=TEXT"},
-        {"tries", "0", "--tries '-1' is not a whole number from 0 (until it succeeds) to 1,000"},
+        {"tries", "0", "--tries '-1' is not a whole number from 0 (no limit) to 1,000"},
         {"max-failed", "5%", "--max-failed '0%' is not a number of transactions or a share"},
         {"max-failed", "7", "--max-failed '1.5' is not a number of transactions or a share"},
         {"prepared", "no", "--prepared 'true' is not yes or no"},
