@@ -345,7 +345,8 @@ static const char *skip_quoted(const char *at, bool has_escapes)
     return *at == '\0' ? at : at + 1;
 }
 
-/* Skips one word, quoted text or comment at `at`, else one character. */
+/* Skips the word, quoted text or comment that begins at `at`. Skips one character if none of these
+ * begins there. */
 static const char *skip_token(const char *at, unsigned lexis)
 {
     const char *end = at;
@@ -395,7 +396,7 @@ size_t sql_script_count_parameters(const char *sql, unsigned lexis)
     return count;
 }
 
-/* Returns the end of the statement that begins at `at`: its semicolon or the end of the text.
+/* Returns the end of the statement that begins at `at`: the semicolon or the end of the text.
  * Semicolons in the body of a routine or trigger do not end the CREATE statement. */
 static const char *find_end(const char *at, unsigned lexis)
 {
@@ -417,8 +418,8 @@ static const char *find_end(const char *at, unsigned lexis)
         if (!is_routine) {
             continue;
         }
-        /* END closes a BEGIN or CASE. END IF, END LOOP and so on close a word that was not counted:
-         * their second word undoes the decrement. */
+        /* END closes a BEGIN or CASE, so END decrements the depth. END IF, END LOOP and so on do
+         * not close a BEGIN or CASE, so the word after END increments the depth again. */
         const bool is_end = is_in("end ", at);
         if (is_in(was_end ? "if loop while repeat " : "begin case ", at)) {
             depth++;

@@ -1,5 +1,5 @@
-/* Queries that append itself runs through adapter.run, and the reading of their answers. They work
- * with every adapter. */
+/* Queries that append itself runs through adapter.run, and the reading of their answers. The
+ * queries work with every adapter. */
 #ifndef BASE_ASK_H
 #define BASE_ASK_H
 
@@ -17,13 +17,15 @@
 enum status ask_rows(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
                      const char *text, struct answer *answer, struct error *error);
 
-/* Writes a cell to `text`, terminated and cut to `size` bytes. A NULL becomes "". */
+/* Writes a cell as a string to `text`, cut to `size` bytes including the NUL. A cell without a
+ * value becomes "". */
 void ask_text(const struct cell *cell, char *text, size_t size);
 
 /* Returns the number in a cell; 0 when the cell is NULL or not a whole number. */
 int64_t ask_number(const struct cell *cell);
 
-/* Stores the number of the first cell in *context, an int64_t. For answer.take. */
+/* Stores the number that the first cell contains in *context, an int64_t. A function for
+ * answer.take. */
 bool ask_take_number(void *context, const struct cell *cells, size_t count);
 
 /* Returns connection->templates if it is not NULL, else templates in standard SQL. */
@@ -36,8 +38,8 @@ void ask_write(struct buffer *sql, const char *sql_template,
                const struct connection_info *connection, const char *table_name,
                const struct table *columns, int tag);
 
-/* Appends the CREATE TABLE statement `create` to `sql`, with `engine` as its storage engine instead
- * of the engine that it names. `clause` is adapter.engine_clause. When `clause` or `engine` is
+/* Appends the CREATE TABLE statement `create` to `sql`, with `engine` in place of the storage
+ * engine that the statement names. `clause` is adapter.engine_clause. When `clause` or `engine` is
  * NULL, the statement is appended unchanged. */
 void ask_write_engine(struct buffer *sql, const char *create, const char *clause,
                       const char *engine);
@@ -73,11 +75,11 @@ enum status ask_drop_table(const struct adapter *adapter, struct adapter_conn *c
 enum status ask_execute(const struct adapter *adapter, struct adapter_conn *conn,
                         struct buffer *sql, struct error *error);
 
-/* How ask_count_shown waits until the server shows all rows that it has acknowledged. */
+/* How ask_count_shown waits until the server shows all acknowledged rows. */
 #define ASK_UNREAD_NS (60 * MONO_NS_PER_S)
 struct ask_wait {
-    const char *unread;               /* query from struct sql_templates; NULL for no wait */
-    int64_t limit_ns;                 /* longest wait; after it the rows are counted anyway */
+    const char *unread; /* query from struct sql_templates; NULL for no wait */
+    int64_t limit_ns;   /* longest wait; after this time the rows are counted anyway */
     void (*on_answer)(void *context); /* called after each query during the wait; may be NULL */
     void *context;
 };
@@ -100,12 +102,13 @@ struct ask_numbers {
 };
 
 /* Runs a query with columns of whole numbers and passes each row to `take` as it arrives. Also
- * returns REJECTED when a value is NULL or not a whole number, or the number of columns differs. */
+ * returns REJECTED when a value is NULL or not a whole number, or the result does not have
+ * numbers->columns columns. */
 enum status ask_numbers(const struct adapter *adapter, struct adapter_conn *conn, const char *sql,
                         const struct ask_numbers *numbers, struct error *error);
 
-/* Returns whether the table's storage engine keeps rows of failed statements, because it cannot
- * roll back (facts->lasting_engines). */
+/* Returns whether the table's storage engine keeps the rows of failed statements, because the
+ * engine cannot roll back (facts->lasting_engines). */
 bool ask_keeps_failed_rows(const struct server_facts *facts, const struct table *table);
 
 #endif

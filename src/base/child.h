@@ -15,12 +15,14 @@ struct child_start {
     int in, out, err;        /* the child's standard streams; negative = /dev/null */
     int kept;          /* a further descriptor that stays open under the same number; negative = no
                           descriptor */
-    bool ends_with_us; /* the child gets SIGTERM when this program ends, even if it is killed */
+    bool ends_with_us; /* the child gets SIGTERM when this program ends, even if this program is
+                          killed */
 };
 
-/* Starts a program as the leader of its own process group: a terminal's Ctrl-C does not reach it,
- * and its own children can be ended with it. Signals have the settings that a shell gives to a
- * program. Returns 0 when the program has started, else errno (ENOENT: program not found). */
+/* Starts a program as the leader of its own process group: a terminal's Ctrl-C does not reach the
+ * child, and a signal to the group also reaches the child's own children. Signals have the settings
+ * that a shell gives to a program. Returns 0 when the program has started, else errno (ENOENT:
+ * program not found). */
 int child_start(pid_t *pid, const struct child_start *start);
 
 /* How a program has ended. */
@@ -52,9 +54,9 @@ struct child_output {
     struct buffer out, err;
 };
 
-/* Runs argv[0], searched in PATH, and waits for its end. `in` is its standard input; negative =
- * /dev/null. Standard output and standard error may have at most 4 MiB each. The caller always
- * frees *output with child_output_fini, whatever the result. */
+/* Runs the program argv[0], which is searched for in PATH, and waits for its end. `in` is the
+ * program's standard input; negative = /dev/null. Standard output and standard error may have at
+ * most 4 MiB each. The caller always frees *output with child_output_fini, whatever the result. */
 enum child_result child_run(struct child_output *output, const char *const argv[], int in,
                             int64_t timeout_ns);
 

@@ -5,7 +5,8 @@
 
 struct prepared_slot {
     const struct statement *statement; /* the prepared statement; NULL if the slot is empty */
-    /* the adapter's part, freed by adapter.drop; NULL if the adapter keeps nothing */
+    /* the adapter's data for the statement, freed by adapter.drop; NULL if the adapter keeps no
+     * data */
     struct adapter_prepared *made;
     bool is_ready;
 };
@@ -45,7 +46,7 @@ enum status prepared_make(struct prepared_set *set, const struct statement *stat
     return status;
 }
 
-/* Fills *error for a statement that must be prepared again after the server rolled its transaction
+/* Fills *error for a statement that must be prepared again after the server rolled the transaction
  * back. The kind of the error makes the caller retry the transaction. */
 static enum status report_stale(struct error *error)
 {

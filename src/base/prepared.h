@@ -1,6 +1,7 @@
 /*
  * The prepared statements of a connection, indexed by their slots. A statement is prepared at its
- * first run or earlier, and again after the server has forgotten it or a table has changed.
+ * first run or earlier, and again after the server has forgotten the statement or a table has
+ * changed.
  *
  * A set belongs to one connection and to that connection's thread. Initialize it with
  * {.adapter = …, .conn = …}.

@@ -89,8 +89,8 @@ bool interrupt_close(void)
     return interrupt_requested();
 }
 
-/* MARGIN_BYTES: the stack below the frame of stack_release_unused that its call of madvise uses.
- * LEAST_BYTES: the smallest stack of a thread. Sanitizers need more of both. */
+/* MARGIN_BYTES: the stack that the call of madvise in stack_release_unused needs below that
+ * function's frame. LEAST_BYTES: the smallest stack of a thread. Sanitizers need more of both. */
 enum {
 #ifdef APPEND_IS_SANITIZED
     MARGIN_BYTES = 128 * 1024,
@@ -118,7 +118,8 @@ enum status stack_prepare(struct error *error)
             (unsigned long long)found / 1024, LEAST_BYTES / 1024);
         return STATUS_REJECTED;
     }
-    /* the C library has read the limit before it was raised, so set the default size */
+    /* the C library read the limit before append raised the limit, so set the default size of a
+     * thread's stack */
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, LEAST_BYTES);
@@ -148,7 +149,7 @@ int thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), vo
         pthread_attr_setstacksize(&attributes, stack_bytes > least ? stack_bytes : least);
     }
     sigfillset(&all);
-    /* do not block the signals that a defect of the thread raises: if blocked, they would end the
+    /* do not block the signals that a defect of the thread raises: a blocked signal would end the
      * program without a report */
     for (size_t i = 0; i < COUNT_OF(faults); i++) {
         sigdelset(&all, faults[i]);
@@ -223,8 +224,8 @@ bool notice_write(int fd, const char *text, size_t length, int64_t patience_ns)
     const int own = can_block && fd == STDERR_FILENO
                         ? open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
                         : -1;
-    /* another account's terminal cannot be opened, so it is written one byte at a time: poll
-     * promises room for one byte only */
+    /* the terminal of another account cannot be opened again. Write to it one byte at a time,
+     * because poll promises room for one byte only */
     const size_t most = own < 0 && S_ISCHR(about.st_mode) ? 1 : length;
     size_t done = 0;
     while (done < length && wait_for_room(own < 0 ? fd : own, deadline_ns)) {
@@ -267,7 +268,8 @@ unsigned notice_columns(const struct notice *notice)
         return 0;
     }
     const bool is_known = ioctl(notice->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    /* the last column stays free: a terminal may wrap after a character in it */
+    /* the last column stays free: a terminal may wrap the line after a character in the last column
+     */
     const unsigned columns = is_known ? size.ws_col : DEFAULT_COLUMNS;
     return columns > 1 ? columns - 1 : 1;
 }

@@ -40,8 +40,9 @@ void interrupt_install(void);
 /* Returns whether a signal has asked the program to end. */
 bool interrupt_requested(void);
 
-/* Keeps a second signal from ending the process, which would leave something of the user's broken.
- * The signal only prints `why`, a sentence with static lifetime. NULL ends the hold. */
+/* Prevents a second signal from ending the process in the middle of work that must be undone or
+ * completed. The signal then only prints `why`, a sentence with static lifetime. NULL ends the
+ * hold. */
 void interrupt_hold(const char *why);
 
 /* Makes later signals do nothing, because the outcome of the command is decided. Returns whether a
@@ -78,12 +79,12 @@ struct notice {
     bool is_open; /* the last line on the terminal has no line break yet */
 };
 
-/* Writes `text`, and waits up to `patience_ns` for room. Returns false if not all of it was
- * written. Any thread or signal handler may call it. */
+/* Writes `text`, and waits up to `patience_ns` for room. Returns false if a part of the text was
+ * not written. Any thread or signal handler may call the function. */
 bool notice_write(int fd, const char *text, size_t length, int64_t patience_ns);
 
-/* Writes a line to standard error, with a line break added. Drops it if it cannot be written at
- * once. */
+/* Writes a line to standard error, with a line break added. Drops the line if it cannot be written
+ * at once. */
 void notice_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 void notice_init(struct notice *notice, int fd);
