@@ -2,8 +2,8 @@
  * Text: numbers with units, and cleaning of text that comes from outside. Buffers are declared in
  * append/buffer.h.
  *
- * A server's error text may contain anything: another encoding, escape sequences, line breaks. It
- * must not reach a terminal unchanged and must not make a file unreadable.
+ * A server's error text may contain anything: another encoding, escape sequences, line breaks. Such
+ * a text must not reach a terminal unchanged and must not make a file unreadable.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -38,7 +38,7 @@ bool units_parse_bytes(const char *text, uint64_t max, uint64_t *value);
 
 /* Parses a duration in seconds, or with one of the units ms, s, m, min and h ("1.5", "200ms",
  * "3m"), into nanoseconds. Returns false if the text is not such a duration, or if the duration is
- * below 1 ns, but not 0, or above `max_ns`. */
+ * above `max_ns`, or above 0 but below 1 ns. */
 bool units_parse_duration(const char *text, int64_t max_ns, int64_t *value_ns);
 
 /* Writes a count with separators: 1,234,567. Returns `text`. */
@@ -85,12 +85,13 @@ struct nearest {
  * few letters of the word must be changed, added, removed or swapped with their neighbour. */
 void nearest_offer(struct nearest *nearest, const char *name);
 
-/* Parses the two numbers at the beginning of `text`, which `mark` separates: "254:0", "10.11.8".
+/* Parses two numbers with `mark` between them at the beginning of `text`: "254:0", "10.11.8".
  * Returns false if the text does not begin with two numbers; `numbers` is then unchanged. */
 bool text_parse_two(const char *text, char mark, unsigned numbers[2]);
 
-/* Parses text[0 … length-1] as a whole number: an optional '-' and digits, as databases write it.
- * Returns false if it is not a whole number, or out of the range of int64_t. */
+/* Parses text[0 … length-1] as a whole number: an optional '-' and digits, as databases write whole
+ * numbers. Returns false if the text is not a whole number, or if the number is out of the range of
+ * int64_t. */
 bool text_parse_integer(const char *text, size_t length, int64_t *number);
 
 /* Writes a cell of a CSV file (RFC 4180) that consists of `before` and `text`. The cell is quoted

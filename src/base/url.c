@@ -166,9 +166,10 @@ static void parse_hosts(struct url *url, char *list, char *fault, size_t size)
  * otherwise. */
 static bool parse_authority(struct url *url, char *rest, char *fault, size_t size)
 {
-    /* A password may contain a '/', '?' or '#' that is not percent-encoded. The beginning of the
-     * password would then be taken for a host and port, and be shown. An @ after this character,
-     * outside the value of a parameter, means that the text has a password of this kind. */
+    /* A password may contain a '/', '?' or '#' that is not percent-encoded. Without this check,
+     * append would take the beginning of such a password for a host and port, and would show it. An
+     * @ after such a character, outside the value of a parameter, means that the text has such a
+     * password. */
     const char *end = rest + strcspn(rest, "/?#");
     const char *stray = strchr(end, '@');
     const char *question = stray == NULL ? NULL : memchr(end, '?', (size_t)(stray - end));
@@ -253,10 +254,10 @@ void url_fini(struct url *url)
     *url = (struct url){0};
 }
 
-/* Returns the end of the query parameter at `from` if it is a password, else NULL. A '#' does not
- * end the parameter, because PostgreSQL's library takes it as a part of the value. The '&' before
- * `from` may belong to a user's name, so the key begins only after the last ':', '@' or '?'. The
- * key may be percent-encoded. */
+/* Returns the end of the query parameter at `from` if the parameter is a password, else NULL. A '#'
+ * does not end the parameter, because PostgreSQL's library takes a '#' as a part of the value. The
+ * '&' before `from` may belong to a user's name, so the key begins only after the last ':', '@' or
+ * '?'. The key may be percent-encoded. */
 static const char *end_of_secret(const char *from)
 {
     char key[URL_KEY_BYTES];

@@ -68,8 +68,8 @@ struct url_pair {
     bool is_closed; /* false: the value has a '{' without '}', and takes the rest of the text */
 };
 
-/* Parses the next pair at *rest, and moves *rest to the ';' or the end after it. Returns false if
- * there are no more pairs. */
+/* Parses the next pair at *rest, and moves *rest to the ';' after this pair or to the end of the
+ * text. Returns false if there are no more pairs. */
 bool url_pair_next(const char **rest, struct url_pair *pair);
 
 /* Returns whether the key is one of `keys` (ends with NULL), ignoring case. */
@@ -80,8 +80,8 @@ bool url_pair_is(const struct url_pair *pair, const char *const *keys);
 void url_redact_string(const char *text, char *out, size_t size);
 
 /* Returns whether `host` is this machine: a socket folder ("/run/postgresql", "@abstract"), "", a
- * loopback address or an address of one of its interfaces. Resolves names, and so may take as long
- * as the resolver takes. False for a name that does not resolve. */
+ * loopback address or an address of one of this machine's interfaces. Resolves names, so the call
+ * can last as long as the resolver needs. Returns false for a name that does not resolve. */
 bool address_is_local(const char *host);
 
 #endif

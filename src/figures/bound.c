@@ -37,7 +37,8 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
                   "a bound is empty: use NAME>=NUMBER, and separate bounds with commas");
         return STATUS_REJECTED;
     }
-    /* the name of an operation ends at a point; names from a script may have capitals and "-" */
+    /* a name with a point begins with the name of an operation, in which a script may use capitals
+     * and "-" */
     static const char of_figures[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
     size_t name = strspn(bound->text, "abcdefghijklmnopqrstuvwxyz0123456789_"
                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-");
@@ -84,8 +85,8 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     return STATUS_OK;
 }
 
-/* Returns the p of the percentile at the end of a name, "append_p97" or "try_p999_ms", and fills
- * *point. NULL: the name does not end with a percentile. */
+/* Returns a pointer to the "p" of the percentile at the end of a name, "append_p97" or
+ * "try_p999_ms", and fills *point. Returns NULL if the name does not end with a percentile. */
 static char *find_percentile(char *name, struct figure_point *point)
 {
     char number[BOUND_NAME_BYTES];
@@ -295,8 +296,8 @@ enum {
 
 /* Short names of columns. The first column with a known figure is used. */
 static const char *const aliases[][2] = {
-    /* reading back every row is certain; counting the table's rows is certain only without other
-     * writers */
+    /* a check that reads back every row is always right; a count of the table's rows is right only
+     * if no other program writes to the table */
     {"lost", "verified_lost"},
     {"lost", "rows_lost_at_most"},
     {"dropped", "sessions_dropped"},
@@ -305,7 +306,8 @@ static const char *const aliases[][2] = {
     {"finished", "sessions_finished"},
     {"acknowledged", "rows_acknowledged"},
     {"rejected", "rows_rejected"},
-    /* with a script, "in_doubt" means transactions, which the script's rows in doubt belong to */
+    /* with a script, "in_doubt" is the number of transactions in doubt; the script's rows in doubt
+     * belong to these transactions */
     {"in_doubt", "transactions_in_doubt"},
     {"in_doubt", "rows_in_doubt"},
     {"throughput", "rows_per_s"}, /* the column's name in intervals.csv */
@@ -350,7 +352,7 @@ enum status figure_find(const struct figure_columns *columns, const char *name,
             choose(choice, columns, aliases[i][1]);
         }
     }
-    /* find the column without its unit, unless two columns have the same name without it */
+    /* find the column whose name without the unit is `name`, unless two columns have this name */
     const char *shortened = NULL;
     size_t found = 0;
     struct nearest nearest = {.word = name};

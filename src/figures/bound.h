@@ -2,11 +2,11 @@
  * Parses bounds on figures as written on a command line: "throughput>=50k, append_p99<=20ms".
  *
  * bound_parse reads the form: a name, a relation, and a number with its unit, or a word in
- * capitals. figure_find and figure_scale give it a meaning. A name is a column of summary.csv or
- * a short form: the column without its unit ("append_p99" for append_p99_ms), or one of a few
- * words ("lost"). Or it is the name of an operation and one of its figures, with a point between
- * them ("append.p99.9", "insert.refused", "operation.insert.p99"). The caller says which columns
- * exist.
+ * capitals. figure_find and figure_scale give the bound a meaning. A name is a column of
+ * summary.csv, a column without its unit ("append_p99" for append_p99_ms), or one of a few short
+ * words ("lost"). A name can also be an operation and a figure of this operation, with a point
+ * between them ("append.p99.9", "insert.refused", "operation.insert.p99"). The caller says which
+ * columns exist.
  */
 #ifndef FIGURES_BOUND_H
 #define FIGURES_BOUND_H
@@ -49,30 +49,31 @@ struct bound {
     bool is_word;
 };
 
-/* Reads one bound from *rest, up to a comma or the end, and moves *rest after the comma, or sets it
- * to NULL after the last bound. Returns REJECTED with *error saying what is wrong and what is
- * right. */
+/* Reads one bound from *rest, up to a comma or the end, and moves *rest after the comma. Sets *rest
+ * to NULL after the last bound. Returns REJECTED if the bound has another form; *error then says
+ * what is wrong and which form is right. */
 enum status bound_parse(struct bound *bound, const char **rest, struct error *error);
 
 /* Reads the percentile at the end of a bound's name: "append_p97", "insert.p99.9", "try_p999_ms".
  * Returns false if the name does not end with a percentile. */
 bool bound_percentile(const struct bound *bound, struct figure_point *point);
 
-/* Gives a bound on a figure of an operation the name of its column: "append.p99.9" is append_p999,
- * "waits.append.log" is append_waits_log, and "insert.p95", on an operation that a script names, is
- * operation.insert.p95. Other names stay. Returns false if the name has a point afterwards:
- * it belongs to an operation that a script names, or is unknown. */
+/* If the bound is on a figure of an operation, replaces the bound's name with the name of the
+ * column: "append.p99.9" is append_p999, "waits.append.log" is append_waits_log, and "insert.p95",
+ * on an operation that a script names, is operation.insert.p95. Other names stay. Returns false if
+ * the resulting name has a point: such a name belongs to an operation that a script names, or is
+ * unknown. */
 bool bound_name_column(struct bound *bound, const struct operation_list *operations);
 
-/* Returns whether `name` is reserved: every run has a figure that bounds write as `name`, or with
- * `name` and a point at its beginning. */
+/* Returns whether `name` is reserved. A name is reserved if every run has a figure with this name,
+ * or a figure whose name in a bound begins with `name` and a point. */
 bool bound_is_taken(const char *name);
 
 /* Returns whether `value` meets the bound `limit`; false for a NaN. */
 bool bound_holds(enum bound_relation relation, double value, double limit);
 
-/* Writes a value with three digits, or with as many as show whether it meets the bound `limit`.
- * Returns `text`. */
+/* Writes a value with three digits, or with as many digits as are needed to show whether the value
+ * meets the bound `limit`. Returns `text`. */
 const char *bound_format(const struct bound *bound, double limit, double value,
                          char text[UNITS_TEXT_BYTES]);
 
@@ -99,8 +100,8 @@ enum status figure_find(const struct figure_columns *columns, const char *name,
                         struct figure_choice *choice, struct error *error);
 
 /* Converts the number of a bound into the unit of the column, and stores it in *limit. Returns
- * REJECTED if the unit is wrong for the figure, or missing where the name does not include it;
- * *error lists the valid units. */
+ * REJECTED if the unit is wrong for the figure, or if the bound has no unit and the name does not
+ * include the unit; *error lists the valid units. */
 enum status figure_scale(const struct bound *bound, const char *column, double *limit,
                          struct error *error);
 

@@ -252,7 +252,7 @@ enum wait_class figure_wait_class(const char *key)
     return (enum wait_class)number;
 }
 
-/* Fills a cell with the share of a class of waits, except for the key. */
+/* Fills a cell, except for its key, with the share of a class of waits. */
 static void fill_wait(const struct figure_set *set, size_t operation, size_t class,
                       struct figure_cell *cell)
 {

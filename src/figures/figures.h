@@ -33,7 +33,8 @@ enum {
 /* In a bound, a name that begins with this is a figure of a script's metric. */
 #define METRIC_PREFIX "metric."
 
-/* The unit of a figure. It decides the end of the figure's key and its decimals in a CSV file. */
+/* The unit of a figure. The unit decides the end of the figure's key and the number of decimals in
+ * a CSV file. */
 enum figure_unit {
     FIGURE_UNIT_COUNT,
     FIGURE_UNIT_ID, /* a number that is not a quantity: medians and ratios make no sense */
@@ -160,8 +161,8 @@ enum figure_better {
     F(CPU_PRESSURE_PERCENT, "cpu_pressure_percent", "io", PERCENT, LOW) \
     F(MEMORY_PRESSURE_PERCENT, "memory_pressure_percent", "io", PERCENT, LOW) \
     F(IO_NOTE, NULL, "io.note", TEXT, NEITHER) \
-    /* TABLE_MIB_...: size of the run's tables and indexes; DISK_BYTES_PER_ROW: their size / their
-     * rows */ \
+    /* TABLE_MIB_...: size of the run's tables and indexes; DISK_BYTES_PER_ROW: this size divided by
+     * the number of rows in the tables */ \
     /* WRITE_AMPLIFICATION: bytes written to the device / bytes of the values of acknowledged rows */ \
     F(TABLE_MIB_BEFORE, "table_mib_before", "io", MIB, NEITHER) \
     F(TABLE_MIB_AFTER, "table_mib_after", "io", MIB, LOW) \
@@ -184,7 +185,7 @@ enum figure_better {
     L(ROWS_IN_DOUBT, "rows_in_doubt", "rows.in_doubt", "in doubt", ROWS, LOW) \
     L(ROWS_NOT_SENT, "rows_not_sent", "rows.not_sent", "not sent", ROWS, NEITHER) \
     F(ROWS_BALANCE, NULL, "rows.balances", FLAG, NEITHER) \
-    /* true: ROWS and TRANSACTIONS are lower bounds: the last work of a lost rank is unknown */ \
+    /* true: ROWS and TRANSACTIONS are lower bounds, because the last work of a lost rank is unknown */ \
     F(ROWS_AT_LEAST, NULL, "rows.are_at_least transactions.are_at_least", FLAG, NEITHER) \
     F(VERIFICATION, "verification", "verification.state", TEXT, NEITHER) \
     F(VERIFICATION_REASON, NULL, "verification.reason", TEXT, NEITHER) \
@@ -287,7 +288,7 @@ enum figure_better {
     C(SESSION_NS, MEMBER, "session_ns", NULL) \
     F(RATE_ACHIEVED_PERCENT, "rate_achieved_percent", "figures", PERCENT, HIGH) \
     /* The figures from here to SCRIPT_PERCENT are unknown without a script. */ \
-    /* WORKLOAD to PARAMS: texts about the script; the others count and time its transactions */ \
+    /* WORKLOAD to PARAMS: texts about the script; the other figures count and time transactions */ \
     F(WORKLOAD, "workload", "workload.name", TEXT, NEITHER) \
     F(WORKLOAD_HASH, "workload_hash", "workload.hash", TEXT, NEITHER) \
     F(PARAMS, "params", "", TEXT, NEITHER) \
@@ -320,7 +321,7 @@ enum figure_better {
     K(TRANSACTIONS_PARTIAL, "transactions_partial", "transactions.partial counters", NULL, NONE, \
       LOW, NULL) \
     F(TRANSACTIONS_BALANCE, NULL, "transactions.balances", FLAG, NEITHER) \
-    /* tries = begun + retries; retries are counted by the cause of the previous try's end */ \
+    /* tries = begun + retries; retries are counted by the reason why the previous try failed */ \
     K(TRIES, "tries", "transactions counters", NULL, NONE, NEITHER, \
       "append_transaction_tries_total", "Tries of transactions.") \
     F(RETRIES, "retries", "transactions", COUNT, LOW) \
@@ -331,7 +332,7 @@ enum figure_better {
       "append_transaction_retries_total", NULL, "cause=\"serialization\"") \
     K(RETRIES_BUSY, "retries_busy", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"busy\"") \
-    /* retries after a unique key existed already, where the script asks for a retry */ \
+    /* retries because a unique key existed already, if the script asks for retries in this case */ \
     K(RETRIES_DUPLICATE, "retries_duplicate", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"duplicate\"") \
     /* with a rate: due + not due = begun + skipped + not begun; SKIPPED: dropped by --late */ \
@@ -347,7 +348,8 @@ enum figure_better {
     /* committed transactions / working time after the warm-up */ \
     H(TRANSACTIONS_PER_S, "transactions_per_s", "figures", "Transactions", PER_S, HIGH) \
     F(STATEMENTS_PER_S, "statements_per_s", "figures", PER_S, HIGH) \
-    /* answered statements that are not reads: writes and others, by their first word */ \
+    /* WRITES, OTHERS: answered statements that are not reads; the first word of the statement decides
+     * between WRITES and OTHERS */ \
     /* OTHERS includes BEGIN, COMMIT and ROLLBACK */ \
     K(WRITES, "writes", "transactions counters", NULL, NONE, NEITHER, "append_writes_total", \
       "Successful writes by a script.") \
@@ -367,7 +369,8 @@ enum figure_better {
     /* rows that committed transactions added and removed, also during the warm-up */ \
     F(ROWS_ADDED, "rows_added", "transactions", COUNT, NEITHER) \
     F(ROWS_TAKEN, "rows_taken", "transactions", COUNT, NEITHER) \
-    /* TRY_NS: time of tries; SCRIPT_NS: the part of it outside of adapter calls and think time */ \
+    /* TRY_NS: time of tries; SCRIPT_NS: the part of this time outside of adapter calls and
+     * think time */ \
     C(TRY_NS, MEMBER, "try_ns", NULL) \
     C(SCRIPT_NS, MEMBER, "script_ns", NULL) \
     F(SCRIPT_PERCENT, "script_percent", "transactions", PERCENT, LOW) \
@@ -380,7 +383,8 @@ enum figure_better {
     F(FASTEST_ROWS_PER_S, "fastest_rows_per_s", "fairness", ROWS_PER_S, HIGH) \
     F(LONGEST_GAP_SESSION, "longest_gap_session", "fairness", ID, NEITHER) \
     F(LONGEST_GAP_MS, "longest_gap_ms", "fairness", MS, LOW) \
-    /* figures of --io-trace; at level "requests" they count block requests, and flushes as fsyncs */ \
+    /* figures of --io-trace; at level "requests" READS and WRITES count block requests, and FSYNCS
+     * counts flushes */ \
     F(TRACE_LEVEL, "trace_level", "io_trace.level", TEXT, NEITHER) \
     F(TRACE_NOTE, NULL, "io_trace.note", TEXT, NEITHER) \
     F(TRACE_READS, "trace_reads", "io_trace.reads", COUNT, NEITHER) \
@@ -423,15 +427,15 @@ enum figure_better {
 
 /*
  * X(id, name, place, when, series, metric, help)
- *   place   where the operation's columns are among the columns of all operations
+ *   place   position of the operation's columns among the columns of all operations, from 0
  *   series  INTERVALS: intervals.csv has the operation's percentiles of every second; TOTALS: it
  *           does not
  */
 #define OPERATION_TABLE(X) \
-    /* a session's first open, if it succeeds: from call to return */ \
+    /* a session's first open, if successful: from call to return */ \
     X(CONNECT, "connect", 2, ALWAYS, TOTALS, \
       "append_connect_duration_seconds", "Time of a session's first connect.") \
-    /* an acknowledged batch: from the first try to the acknowledgement, with pauses of retries */ \
+    /* an acknowledged batch: from the first try to the acknowledgement, with the pauses between tries */ \
     X(APPEND, "append", 0, ALWAYS, INTERVALS, "append_batch_duration_seconds", \
       "Time from opening an append of one batch to its acknowledgement.") \
     /* a batch: from its due time to its acknowledgement, or until it was given up (then the true \
@@ -441,7 +445,7 @@ enum figure_better {
       "Time from when a batch or transaction was due until its answer, or until append gave up.") \
     /* a count or query that succeeds: from call to return */ \
     X(READ, "read", 1, ALWAYS, INTERVALS, "append_read_duration_seconds", "Time of a read.") \
-    /* an open after a loss or with --churn, if it succeeds: from call to return */ \
+    /* a successful open after a loss or with --churn: from call to return */ \
     /* The first opens are counted apart, as CONNECT, because all sessions make them at once. */ \
     X(RECONNECT, "reconnect", 4, RECONNECTING, TOTALS, "append_reconnect_duration_seconds", \
       "Time of a connect after a loss or a churn.") \
@@ -494,8 +498,8 @@ struct figure {
     enum figure_unit unit;
     enum figure_group group;
     enum figure_better better;
-    int counter;        /* counter with the value, of enum recorder_counter; -1: the figure is not a
-                           counter */
+    int counter; /* the counter that has the value, of enum recorder_counter; -1: the figure is not
+                    a counter */
     const char *metric; /* name of the metric in Prometheus; NULL if the figure is not exported */
     const char *metric_help;
     const char *metric_selector;
@@ -506,7 +510,7 @@ extern const struct figure figure_table[FIGURES];
 enum operation_when {
     OPERATION_ALWAYS = 1,
     OPERATION_WITH_RATE = 2,
-    OPERATION_RECONNECTING = 4, /* operations of reconnects: after a loss, or with --churn */
+    OPERATION_RECONNECTING = 4, /* sessions reconnect: after a loss, or with --churn */
     OPERATION_RECOVERING = 8,
     OPERATION_WITH_SCRIPT = 16,
 };
@@ -568,7 +572,8 @@ enum operation_count {
     COUNTS_OF_ENDS_LAST = COUNT_UNFINISHED,
     COUNTS_OF_RETRIES = COUNT_RETRIES_DEADLOCK,
 };
-/* the counter with the sum over all transactions; set from COUNT_BEGUN on */
+/* for each count from COUNT_BEGUN on, the counter with the sum of the count over all
+ * transactions */
 extern const enum recorder_counter operation_count_sums[OPERATION_COUNTS];
 /* names of the counts: "sent", … */
 extern const char *const operation_count_names[OPERATION_COUNTS];
@@ -596,12 +601,13 @@ struct figure_points figure_points_default(void);
  * because the key of 5.5 would be the key of 55. */
 size_t figure_point_parse(const char *text, struct figure_point *point);
 
-/* Adds a percentile. If the list already has the percentile, it is shown afterwards if the entry
- * or `point` was shown. Returns false if there is no room. */
+/* Adds a percentile. If the list already has the percentile, the existing entry becomes visible
+ * unless `point` is_in_files_only. Returns false if there is no room. */
 bool figure_points_add(struct figure_points *points, const struct figure_point *point);
 
 /* Shows the percentiles of a list, "50,90,99.9", in place of the default percentiles, which stay in
- * the files. Returns false if a percentile is wrong or has no room; *wrong then points at it. */
+ * the files. Returns false if a percentile is wrong or has no room; *wrong then points at this
+ * percentile. */
 bool figure_points_show(struct figure_points *points, const char *list, const char **wrong);
 
 /* The operations of a plan: first the operations of OPERATION_TABLE, indexed by enum operation_id,
@@ -611,7 +617,7 @@ struct operation_list {
     struct operation entries[OPERATIONS_MAX];
     unsigned when;               /* bits of enum operation_when that apply to the plan */
     struct figure_points points; /* the points that are reported for each operation */
-    bool has_waits;              /* the plan polls waits: each call has the shares of its waits */
+    bool has_waits; /* the plan polls waits, so the figures of each call include shares of waits */
 };
 
 /* Keys of the classes of waits: "log" in the column append_waits_log_percent. */
@@ -620,7 +626,8 @@ extern const char *const figure_wait_keys[WAIT_CLASSES];
 /* Returns the class with this key; WAIT_CLASSES for any other text. */
 enum wait_class figure_wait_class(const char *key);
 
-/* Returns the operations of the table; only operations with OPERATION_ALWAYS are used. */
+/* Returns a list with the operations of OPERATION_TABLE, in which only the operations with
+ * OPERATION_ALWAYS are used. */
 struct operation_list operation_list_all(void);
 
 /* Adds a scripted operation; `name` is borrowed. Returns false if the list is full. */
@@ -650,7 +657,8 @@ struct figure_latency {
     double points_ms[FIGURE_POINTS_MAX];
 };
 
-/* Shares of the time in calls of an operation, in percent: one for each class of waits. */
+/* For each class of waits, the share of the time in an operation's calls that these waits took, in
+ * percent. */
 struct figure_waits {
     bool is_known;
     double percents[WAIT_CLASSES];
@@ -675,8 +683,8 @@ bool figure_get(const struct figure_set *set, enum figure_id id, double *value);
 /* Returns the text of a figure; "" if it has no text. */
 const char *figure_text(const struct figure_set *set, enum figure_id id);
 
-/* Returns whether the run appended rows; always true without a script. A script may write only with
- * statements; its run then has no throughput in rows and no method. */
+/* Returns whether the run appended rows; always true without a script. If a script writes only with
+ * statements, the run has no throughput in rows and no method. */
 bool figure_has_rows(const struct figure_set *set);
 
 /* A value under a name: a cell of a CSV file, a member of a JSON object. */
@@ -713,8 +721,8 @@ const struct figure *figure_of_key(const char *key);
 /* Returns whether a figure is about transactions, which only runs with a script have. */
 bool figure_needs_script(enum figure_id id);
 
-/* Returns the unit of the figure with this key. The end of a key that is not in the table decides
- * its unit. */
+/* Returns the unit of the figure with this key. If the key is not in the table, the end of the key
+ * decides the unit. */
 enum figure_unit figure_unit_of(const char *key);
 
 /* Return the unit as the end of the key ("_rows_per_s", ""), and as people read it after a number

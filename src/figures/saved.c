@@ -103,7 +103,8 @@ static void read_figure(struct saved_run *run, enum figure_id id)
     value->count = value->is_known ? strtoull(value->text, NULL, 10) : 0;
 }
 
-/* The contents that run.json and summary.csv of a run have or would have. */
+/* The contents of a run's run.json and summary.csv or, before the run has ended, texts in place of
+ * these contents. */
 struct outcome_texts {
     const char *json, *summary;
 };
@@ -128,7 +129,8 @@ static enum status take_outcome(struct saved_run *run, const struct outcome_text
     return csv_table_parse(&run->summary, "summary.csv", summary, error);
 }
 
-/* Reads the files of a run. `texts`: the contents of run.json and summary.csv; NULL to read them.
+/* Reads the files of a run. `texts`: the contents of run.json and summary.csv; NULL: these two
+ * files are also read.
  */
 static enum status read_files(struct saved_run *run, const char *json_path,
                               const struct outcome_texts *texts, struct error *error)
@@ -256,8 +258,8 @@ static enum status refuse(const struct saved_sweep *sweep, const char *what, str
     return STATUS_REJECTED;
 }
 
-/* Reads sweep.json. Sets is_own from the very file that is read, because a moment later its name
- * may stand for another file. Refuses anything but a regular file: reading a pipe could block. */
+/* Reads sweep.json. Sets is_own from the same open file, because a moment later the file's name may
+ * belong to another file. Refuses anything but a regular file: reading a pipe could block. */
 static enum status read_sweep_json(struct saved_sweep *sweep, struct error *error)
 {
     const int folder = open(sweep->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -317,7 +319,7 @@ static bool read_list(const json_t *json, json_int_t least, uint64_t *list, size
 
 static bool read_variants(const json_t *json, struct saved_variants *variants)
 {
-    /* number of variants; 0: no --vary, or an older version's file */
+    /* number of variants; 0: the sweep had no --vary, or an older version wrote the file */
     const size_t count = json_array_size(json);
     bool is_valid = count <= SAVED_SWEEP_LIST_MAX;
     variants->count = count == 0 ? 1 : count;
@@ -497,7 +499,8 @@ size_t saved_sweep_count(const struct saved_sweep *sweep, enum saved_state state
     return count;
 }
 
-/* Returns the table and row with the figures of a run; a row past the end if it has no figures. */
+/* Returns the table with the figures of a run, and sets *row to the run's row in the table. If the
+ * run has no figures, *row is a row past the end. */
 static const struct csv_table *table_of(const struct saved_sweep *sweep,
                                         const struct saved_sweep_run *run, size_t *row)
 {

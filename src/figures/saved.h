@@ -139,8 +139,8 @@ struct saved_run {
 bool saved_has_file(const char *folder, const char *file);
 
 /* Reads the files of a run or search that has ended, and, with `takes_unfinished`, of a run that
- * has not ended. Returns REJECTED with the file and what is wrong with it in *error; *run then owns
- * nothing.
+ * has not ended. Returns REJECTED if a file is missing or wrong; *error then names the file, and
+ * *run owns nothing.
  */
 enum status saved_run_read(struct saved_run *run, const char *folder, bool takes_unfinished,
                            struct error *error);
@@ -190,15 +190,15 @@ struct saved_sweep_run {
     double wall_s;                         /* time for which the program ran, in s; 0 = unknown */
     bool has_row;                          /* `row` is the index of the run's row in sweep.csv */
     size_t row;
-    struct csv_table summary; /* summary.csv of a run that has just ended, which is used instead of
-                                 `row`; owned */
+    /* summary.csv of a run that has just ended; used in place of `row`; owned */
+    struct csv_table summary;
 };
 
 struct saved_sweep {
     char folder[SAVED_RUN_PATH_BYTES]; /* the folder as the user named it, without a slash at the
                                           end */
-    json_t *json;           /* content of sweep.json; owned; NULL = it was not read back */
-    bool is_own;            /* the folder and sweep.json belong to this user */
+    json_t *json; /* content of sweep.json; owned; NULL = the sweep was not read from a folder */
+    bool is_own;  /* the folder and sweep.json belong to this user */
     struct csv_table table; /* sweep.csv; empty before the first run has ended */
     uint64_t sessions[SAVED_SWEEP_LIST_MAX];
     size_t sessions_count;
@@ -213,8 +213,8 @@ struct saved_sweep {
 /* Makes the runs of a new sweep from its lists and repeats. Returns REJECTED when out of memory. */
 enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error);
 
-/* Reads sweep.json and sweep.csv. Returns REJECTED with the file and what is wrong with it in
- * *error; *sweep then owns nothing. */
+/* Reads sweep.json and sweep.csv. Returns REJECTED if a file is missing or wrong; *error then names
+ * the file, and *sweep owns nothing. */
 enum status saved_sweep_read(struct saved_sweep *sweep, const char *folder, struct error *error);
 void saved_sweep_free(struct saved_sweep *sweep);
 
@@ -223,8 +223,8 @@ void saved_sweep_free(struct saved_sweep *sweep);
 size_t saved_sweep_columns(const struct saved_sweep *sweep);
 size_t saved_sweep_cells(const struct saved_sweep *sweep);
 
-/* Writes a column's title: the variant, the number of records (given as the text `records`), or
- * both, whatever distinguishes the columns. Returns `text`. */
+/* Writes a column's title. The title has what distinguishes the columns: the variant, the number of
+ * records (given as the text `records`), or both. Returns `text`. */
 const char *saved_sweep_column(const struct saved_sweep *sweep, size_t column, const char *records,
                                char text[SAVED_SWEEP_NAME_BYTES]);
 
