@@ -123,7 +123,8 @@ static enum exit_code take(struct reading *reading, const char *name, const char
     }
     if (strcmp(name, "sessions") == 0 && reading->form->command != COMMAND_SWEEP &&
         reading->first_operand != NULL && !option_is_target(reading->first_operand)) {
-        /* the operand is SESSIONS, and replaces the SESSIONS of the file */
+        /* the first of several operands is SESSIONS, and replaces the SESSIONS of the file; a
+         * single operand may also be a port */
         return reading->operands > 1
                    ? EXIT_CODE_OK
                    : usage_refuse(error,
@@ -139,7 +140,7 @@ static enum exit_code take(struct reading *reading, const char *name, const char
 static enum exit_code read_file(struct reading *reading, const char *path, int depth,
                                 struct error *error);
 
-/* Reads the file of a line "include FILE" of the file at `path`. */
+/* Reads the file that a line "include FILE" in the file `path` names. `name` is FILE. */
 static enum exit_code include(struct reading *reading, const char *name, const char *path,
                               int depth, struct error *error)
 {
@@ -162,8 +163,8 @@ static enum exit_code include(struct reading *reading, const char *name, const c
     return read_file(reading, included, depth + 1, error);
 }
 
-/* Takes a line without the blanks around it. The messages do not show the line, which may have a
- * password. */
+/* Takes a line that has no blanks at its beginning and end. Messages do not show the line, because
+ * the line may contain a password. */
 static enum exit_code take_line(struct reading *reading, char *line, const char *path, int depth,
                                 struct error *error)
 {
@@ -232,7 +233,7 @@ static uint64_t hash_of(const struct buffer *text)
     return hash;
 }
 
-/* Returns the end of a path that fits into a message. */
+/* Returns the path or, if the path is too long for a message, the end of the path. */
 static const char *shown(const char *path)
 {
     const size_t length = strlen(path);
@@ -297,7 +298,7 @@ static enum exit_code read_file(struct reading *reading, const char *path, int d
         snprintf(error->text + used, sizeof error->text - used, "%s%s",
                  failure == EFBIG ? "" : ": ", failure == EFBIG ? "" : strerror(failure));
     } else {
-        text.length--; /* the NUL is not part of the text; it ends the last line */
+        text.length--; /* the NUL ends the last line, but is not part of the text */
         note_file(reading->plan, path, hash_of(&text));
         code = take_lines(reading, path, text.bytes, text.length, depth, error);
     }
@@ -353,7 +354,7 @@ enum exit_code command_line_read(struct plan *plan, const struct command_form *f
         code = options_read_operands(plan, form, &operands, error);
     }
     for (int i = 1; i < argc && code != EXIT_CODE_OK; i++) {
-        /* --json counts even if it follows the wrong option */
+        /* --json counts even if --json follows the wrong option */
         plan->is_json = plan->is_json || strcmp(argv[i], "--json") == 0;
     }
     return code;
@@ -373,8 +374,9 @@ enum exit_code command_line_follow(struct plan *plan, const struct command_form 
     return code;
 }
 
-/* Returns whether a value has a password in it. Checks the values of the target and of the options
- * that name the database, which may be connection strings, and all values in such a form. */
+/* Returns whether a value contains a password. The target and the values of the options in `places`
+ * may be connection strings. The value of another option is checked only if it looks like a URL or
+ * a connection string. */
 static bool has_password(const char *name, const char *value)
 {
     static const char *const places[] = {"target", "host", "database", "user"};

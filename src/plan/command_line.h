@@ -10,7 +10,7 @@
  * The command line takes precedence: an option or operand of the command line replaces the same
  * option or operand of the files. Values of options that may be given several times are added to
  * the values of the files. When a file has SESSIONS, a single operand of the command line must be a
- * target in full: a number may also be meant as SESSIONS.
+ * complete target, such as localhost:5432, because a number alone could also mean SESSIONS.
  */
 #ifndef PLAN_COMMAND_LINE_H
 #define PLAN_COMMAND_LINE_H
@@ -22,7 +22,8 @@
 
 /* Reads a command's argv into *plan, and the files of options that it names. argv[0] is skipped.
  * The texts of the files are kept until the program ends, because the plan and its copies point to
- * them. On EXIT_CODE_USAGE, *error says why; a mistake in a file has the file's name and the line.
+ * them. On EXIT_CODE_USAGE, *error says why. If the mistake is in a file, *error names the file and
+ * the line.
  */
 enum exit_code command_line_read(struct plan *plan, const struct command_form *form, int argc,
                                  char **argv, struct error *error);

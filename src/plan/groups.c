@@ -79,7 +79,7 @@ static void place_sessions(struct plan *plan, int64_t *credit)
             plan->places[next++] = (struct group_place){(unsigned)g, i};
         }
     }
-    /* the numbers of members are zeroed, after the credits in the same block of memory */
+    /* the numbers of members, all 0, follow the credits in the same block of memory */
     unsigned *members = (unsigned *)(void *)(credit + count);
     const int64_t left = plan->sessions - next;
     for (; next < plan->sessions; next++) {

@@ -3,9 +3,9 @@
  *
  * Group 0 has the sessions that draw their transactions by weight; group i + 1 has the sessions of
  * transaction i. A transaction asks for a number of sessions, which are the first sessions of the
- * run, or for a share of all sessions. The sessions of shares are mixed evenly with those of group
- * 0, so that the shares also hold, as far as whole numbers allow, for the first N sessions of the
- * run: a level of a search, or a stage.
+ * run, or for a share of all sessions. The sessions of groups with a share are spread evenly among
+ * the sessions of group 0. So the shares also hold for the first N sessions of the run, as far as
+ * whole numbers allow. A level of a search and a stage use only the first N sessions.
  */
 #ifndef PLAN_GROUPS_H
 #define PLAN_GROUPS_H
@@ -24,9 +24,9 @@ struct plan_group {
     struct ramp rate;
 };
 
-/* Assigns all sessions of the plan to groups, if a transaction of its script has sessions or a rate
- * of its own. Fills plan->places and plan->groups, which the plan owns. Refuses too few
- * sessions, and sessions without a transaction. */
+/* Assigns all sessions of the plan to groups, if a transaction of the script has sessions or a rate
+ * of its own. Fills plan->places and plan->groups, which the plan owns. Refuses too few sessions,
+ * and sessions without a transaction. */
 enum exit_code groups_assign(struct plan *plan, struct error *error);
 
 /* Returns the place of session `index`: without groups, group 0 and member `index`. */

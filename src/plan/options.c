@@ -184,8 +184,8 @@ static enum exit_code store_list(const struct option_entry *entry, struct plan *
     }
 }
 
-/* Stores the port. A message does not show the value: it may be a password, which MariaDB's client
- * takes after -p. */
+/* Stores the port. The message does not show the value, because the value may be a password: after
+ * -p, MariaDB's client takes a password. */
 static enum exit_code store_port(const struct option_entry *entry, struct plan *plan,
                                  const char *value, struct error *error)
 {
@@ -495,7 +495,7 @@ static enum exit_code store_container(const struct option_entry *entry, struct p
 }
 
 /* Reads PORT, HOST:PORT or [ADDRESS]:PORT. The host is the loopback address unless the value names
- * one. Returns false if the value has another form. */
+ * a host. Returns false if the value has another form. */
 static bool read_place(const char *value, char host[PLAN_HOST_BYTES], uint16_t *port)
 {
     const char *name;
@@ -1247,8 +1247,8 @@ static enum exit_code check_stages(const struct plan *plan, struct error *error)
 
 /* Reads the operands: SESSIONS, RECORDS and TARGET, or folders. RECORDS can be left out if an
  * option ends the run. In a run, a single number after SESSIONS is RECORDS. But if the run has a
- * script and also an option that ends it (a duration or a number of transactions), the number is
- * TARGET, a port. */
+ * script and also an option that ends the run (a duration or a number of transactions), the number
+ * is TARGET, a port. */
 enum exit_code options_read_operands(struct plan *plan, const struct command_form *form,
                                      const struct words *given, struct error *error)
 {
@@ -1285,7 +1285,7 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     const bool is_prepare = form->command == COMMAND_PREPARE;
     uint16_t port;
     const bool is_number = count == 1 && url_parse_port(operands[0], &port) && !is_listening(port);
-    /* the operand, if there is one, is the target */
+    /* prepare without SESSIONS: the only operand, if it is not a number, is the target */
     if (is_prepare && plan->sessions == 0 && count < 2 && !is_number) {
         const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
         plan->sessions = cpus > 0 ? (unsigned)cpus : 1;

@@ -1,7 +1,8 @@
 /*
  * The table of options. Parsing, --help, the manual page, docs/options.md, the completions, the
- * plan in run.json and the settings in the report's page all read this table. A sweep uses it to
- * know which options it passes on to its runs and which options must stay the same when it resumes.
+ * plan in run.json and the settings in the report's page all read this table. A sweep finds in the
+ * table which options are passed on to the runs, and which options must stay the same when the
+ * sweep resumes.
  */
 #ifndef PLAN_OPTIONS_H
 #define PLAN_OPTIONS_H
@@ -22,13 +23,14 @@ enum option_type {
     OPTION_COUNT,  /* an unsigned integer of any width: 1 to max */
     OPTION_BYTES,  /* a uint64_t or size_t: 1 to max */
     OPTION_TIME,   /* an int64_t in nanoseconds: at least min and above 0, at most max */
-    OPTION_CHOICE, /* an enum whose values count the choices from 0 */
+    OPTION_CHOICE, /* an enum: the index of the chosen word, from 0 */
     OPTION_TEXT,   /* a const char *: not empty, shorter than max bytes; max 0: of any length */
     OPTION_TEXTS,  /* a struct plan_texts */
     OPTION_OTHER,  /* a value of any other type; the entry has a store function */
 };
 
-/* The subject of an option. A sweep decides by the scope which options it passes on and saves. */
+/* The scope of an option. The scope decides whether a sweep passes the option on to the runs, and
+ * whether the sweep saves the option. */
 enum option_scope {
     OPTION_OF_RUN,   /* the option is passed on to the runs, and must stay the same when the sweep
                         resumes */

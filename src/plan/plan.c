@@ -72,13 +72,14 @@ static bool has_param(const struct script *script, const char *name)
 }
 
 /* Refuses options that do not apply with the script, or without a script, so that the user does not
- * believe that they had an effect. */
+ * believe that these options had an effect. */
 static enum exit_code check_given(const struct plan *plan, struct error *error)
 {
     const struct script *script = plan->script;
     for (size_t i = 0; i < plan->given_count; i++) {
         const struct option_entry *entry = plan->given[i].entry;
-        /* a script may undo the rows that it appended; `--verify count` applies to all scripts */
+        /* `--verify rows` does not apply to scripts, because a script may undo the rows that it
+         * appended; `--verify count` applies to all scripts */
         const bool is_rows = strcmp(entry->name, "verify") == 0 && plan->verify_mode == VERIFY_ROWS;
         if (script == NULL && entry->work == OPTION_WITH_SCRIPT) {
             return usage_refuse(error, "--%s needs --workload: see append help", entry->name);
@@ -229,7 +230,8 @@ static enum exit_code resolve_stages(struct plan *plan, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Refuses changes by hand of a run whose load already changes, or is random. */
+/* Refuses --live-control without --live. Refuses --control and --live-control in a run whose load
+ * changes by stages or is random. */
 static enum exit_code resolve_control(struct plan *plan, struct error *error)
 {
     if (plan->is_live_control && plan->live == NULL) {
@@ -344,8 +346,8 @@ const char *plan_why_no_waits(const struct plan *plan)
     return plan->host_count > 1 ? "append polls one server: name one host" : NULL;
 }
 
-/* Refuses options that do not apply to the adapter, so that the user does not believe that they had
- * an effect. */
+/* Refuses options that do not apply to the adapter, so that the user does not believe that these
+ * options had an effect. */
 static enum exit_code check_options(struct plan *plan, struct error *error)
 {
     const struct adapter *adapter = plan->adapter;

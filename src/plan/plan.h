@@ -147,7 +147,8 @@ struct search_options {
     uint64_t max_memory_bytes;
     uint64_t max_rows;  /* number of rows after which the search ends; 0 = any number */
     uint64_t max_bytes; /* number of bytes of values after which the search ends; 0 = the default */
-    int64_t p99_bound_ns; /* highest acceptable p99 of append; 0 = no bound */
+    int64_t p99_bound_ns; /* highest acceptable p99 of appends or a script's transactions; 0 = no
+                             bound */
 };
 
 struct sweep_options {
@@ -186,10 +187,10 @@ struct compare_options {
     /* bounds on ratios; the comparison fails if a bound holds */
     struct bound fail_if[PLAN_BOUNDS_MAX];
     size_t fail_if_count;
-    double threshold; /* relative difference below which a difference does not matter; 0.05 = 5 % */
+    double threshold; /* smaller relative differences are ignored; 0.05 = 5 % */
 };
 
-/* The sessions of one rank, as numbers of the whole run's sessions. */
+/* The sessions of one rank, numbered as in the whole run. */
 struct plan_share {
     unsigned first, count;
     unsigned first_idle, idle;
@@ -252,7 +253,7 @@ struct plan {
     struct plan_group *groups;  /* groups of sessions; owned; NULL without groups */
     bool has_group_rates;       /* a transaction has a rate of its own */
     bool is_stage_disconnect;   /* sessions that a stage does not need have no connection */
-    int64_t duration_ns;        /* longest time of the run; 0 = until all rows are sent */
+    int64_t duration_ns;        /* longest time of the run; 0 = no limit */
 
     const char *workload;   /* name given with --workload; if NULL, sessions append and then read */
     struct plan_texts sets; /* texts of --set, "name=value,name=value" */
@@ -264,7 +265,8 @@ struct plan {
     /* lateness beyond which a transaction is skipped, with a rate; 0: all transactions are begun */
     int64_t late_ns;
     uint64_t max_failed;         /* transactions that may fail without exit code 1 */
-    unsigned max_failed_percent; /* max_failed as a share of the transactions begun; 0: not given */
+    unsigned max_failed_percent; /* max_failed as a percentage of begun transactions; 0:
+                                    not given */
     bool is_unprepared;          /* statements are sent as text, with --prepared no */
 
     const char *table_name;
@@ -285,7 +287,7 @@ struct plan {
     bool is_server_pid_forced; /* the server_pid need not hold the target's port */
     const char *server_cgroup;
     const char *data_directory; /* data directory of the server; NULL = ask the server */
-    const char *container; /* container of the server, by which its process and cgroup are found */
+    const char *container; /* container in which append finds the server's process and cgroup */
     enum arrival_mode arrival_mode;
     enum drop_policy drop_policy;
     unsigned reconnect_tries; /* number of tries in a row before giving up, with DROP_RECONNECT */
@@ -296,7 +298,7 @@ struct plan {
                                connection */
     unsigned min_sessions; /* number of sessions, idle or not, that must be up for the run to go on;
                               >= 1 */
-    unsigned min_percent;  /* min_sessions as a share of the sessions; 0 = not given */
+    unsigned min_percent;  /* min_sessions as a percentage of the sessions; 0 = not given */
     bool has_min_sessions; /* min_sessions or min_percent was given */
     bool is_unchecked;     /* the run starts even if a limit is certain to be hit */
     size_t stack_bytes;    /* size of the stack of a session's thread */
@@ -349,14 +351,14 @@ struct plan {
 };
 
 /* Completes and checks a plan that command_line_read has filled, and initialises *facts, to which
- * the plan then points. If the target is only a port, asks the server that listens on the port
- * which database it is; with --wait repeats this until the server answers. On any code but
- * EXIT_CODE_OK *error has the line to print and the plan owns nothing. The plan must not be moved:
- * it points into itself. */
+ * the plan then points. If the target is only a port, asks the server on this port which database
+ * the server is. With --wait, repeats the question until the server answers. On any code but
+ * EXIT_CODE_OK, *error has the line to print and the plan owns nothing. The caller must not move
+ * the plan, because the plan has pointers into itself. */
 enum exit_code plan_make(struct plan *plan, struct facts *facts, struct error *error);
 
-/* Make the plan as plan_make does, but in steps, for a caller that has other work while it waits.
- * plan_try asks the server once. plan_waits pauses, and returns true if the caller is to call
+/* Make the plan as plan_make does, but in steps, for a caller that has other work during the wait.
+ * plan_try asks the server once. plan_waits pauses, and returns true if the caller must call
  * plan_try again. */
 enum exit_code plan_try(struct plan *plan, struct facts *facts, struct error *error);
 bool plan_waits(struct plan *plan, enum exit_code *code, struct error *error);
@@ -404,7 +406,7 @@ static inline bool plan_has_rate(const struct plan *plan)
     return ramp_highest(&plan->rate) > 0 || plan->has_group_rates;
 }
 
-/* Returns whether the server is to be asked what its sessions wait for. */
+/* Returns whether append asks the server what the run's sessions wait for. */
 static inline bool plan_polls_waits(const struct plan *plan)
 {
     return plan->waits != WAITS_OFF && plan->waits != WAITS_KERNEL;
@@ -416,8 +418,8 @@ static inline bool plan_has_fairness(const struct plan *plan)
     return plan->script == NULL && !plan->is_search && plan->stages.count == 0;
 }
 
-/* Returns the stages of the run, of the sessions or of the rate. Their `count` is 0 in a run
- * without stages. */
+/* Returns the stages of the run: the stages of sessions or the stages of the rate. In a run without
+ * stages the `count` of the result is 0. */
 static inline const struct ramp *plan_stages(const struct plan *plan)
 {
     return plan->stages.count > 0 ? &plan->stages : &plan->rate;
@@ -448,7 +450,8 @@ const struct script_dataset *plan_find_undeclared(const struct script *script, s
 const char *plan_script_shown(const struct script *script);
 
 /* Fills plan->adapter, plan->display_target and the missing parts of plan->target from --adapter,
- * TARGET and the connection options. With only a port, asks the server that listens on it. */
+ * TARGET and the connection options. If the target is only a port, asks the server on this port
+ * which database the server is. */
 enum exit_code target_resolve(struct plan *plan, struct error *error);
 
 /* Returns the target of a connection: plan->target and the client library. If the plan has several
@@ -458,8 +461,9 @@ struct target target_at(const struct plan *plan, unsigned host);
 /* Writes a host with its port: "a:5432", "[::1]:5432", "/run/x:5432". */
 void target_name_host(const struct plan *plan, unsigned host, char *name, size_t size);
 
-/* Returns the adapter, other than the plan's, whose protocol the target's server speaks, or NULL if
- * no protocol is recognised. Waits up to 0.5 s for an answer in each protocol. */
+/* Tries all adapters except plan->adapter. Returns the adapter whose protocol the target's server
+ * speaks, or NULL if no protocol is recognised. Waits up to 0.5 s for an answer in
+ * each protocol. */
 const struct adapter *target_find_other(const struct plan *plan);
 
 /* Called after a connect failed for a reason that may be temporary (STATUS_LOST). With --wait,
@@ -474,14 +478,15 @@ void target_redact(const char *text, char *out, size_t size);
 /* If the target is a file database without a path, sets the path to a file in the run's folder. */
 enum exit_code target_default_path(struct plan *plan, struct error *error);
 
-/* Fills *connection with what the target and the adapter's defaults say about it, before append
- * connects. The adapter's inspect may correct it. */
+/* Fills *connection from the target and the adapter's defaults, before append connects. The
+ * adapter's inspect may correct these values. */
 void target_fill_connection(const struct plan *plan, struct connection_info *connection);
 
 /* Prints the plan, for --plan. */
 void plan_print(const struct plan *plan, FILE *stream);
 
-/* Returns why the server's waits cannot be polled, as far as the plan shows it, or NULL. */
+/* Returns the reason why append cannot poll the server's waits, or NULL if the plan shows no such
+ * reason. */
 const char *plan_why_no_waits(const struct plan *plan);
 
 /* Returns the number of all sessions, including the idle sessions. */
@@ -493,9 +498,9 @@ static inline unsigned plan_sessions_all(const struct plan *plan)
 /* Returns the sessions of this process: the share of its rank, or all sessions. */
 struct plan_share plan_share(const struct plan *plan);
 
-/* Returns the number of rows that session 0 … sessions-1 appends. The records are spread evenly,
- * and the first sessions take the remainder, one row each. Returns UINT64_MAX if the number of
- * records is not set. */
+/* Returns the number of rows that a session appends. `session` is 0 … plan->sessions - 1. The
+ * records are spread evenly, and the first sessions take the remainder, one row each. Returns
+ * UINT64_MAX if the number of records is not set. */
 uint64_t plan_quota(const struct plan *plan, unsigned session);
 
 /* Returns the number of transactions of a session, spread as the rows are in plan_quota. */

@@ -46,8 +46,8 @@ static enum exit_code choose_by_name(struct plan *plan, const char *name, struct
                : usage_refuse(error, "unknown adapter '%.60s': this build has %s", name, known);
 }
 
-/* Returns the adapter with this name, and loads it if necessary. Returns NULL if it is unknown or
- * unusable. */
+/* Returns the adapter with this name, and loads it if necessary. Returns NULL if the adapter is
+ * unknown or unusable. */
 static const struct adapter *find_adapter(const struct plan *plan, const char *name)
 {
     struct error ignored = {0};
