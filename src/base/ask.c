@@ -166,7 +166,8 @@ struct statement ask_write_count(struct buffer *sql, const struct connection_inf
                                  const char *table_name)
 {
     ask_write(sql, ask_templates(connection)->count, connection, table_name, NULL, 0);
-    /* through a pooler the statement may reach a server session that has not prepared it */
+    /* through a pooler the statement may reach a server session that has not prepared
+     * the statement */
     return (struct statement){
         .sql = sql->bytes, .name = "read", .is_prepared = !connection->facts.is_pooled};
 }

@@ -28,7 +28,7 @@ int64_t ask_number(const struct cell *cell);
  * answer.take. */
 bool ask_take_number(void *context, const struct cell *cells, size_t count);
 
-/* Returns connection->templates if it is not NULL, else templates in standard SQL. */
+/* Returns connection->templates or, if connection->templates is NULL, templates in standard SQL. */
 const struct sql_templates *ask_templates(const struct connection_info *connection);
 
 /* Appends `sql_template` to `sql`, with the placeholders of struct sql_templates replaced. $1 to $3
@@ -56,9 +56,9 @@ void ask_write_insert(struct buffer *sql, const struct table *table, char quote,
 enum status ask_count(const struct adapter *adapter, struct adapter_conn *conn,
                       const struct statement *count, uint64_t *rows, struct error *error);
 
-/* Writes the text of a statement that counts the rows of a table to *sql, which must be empty.
- * Returns the statement; its text belongs to *sql. The statement is prepared unless the connection
- * goes through a pooler. */
+/* Writes to *sql, which must be empty, the text of a statement that counts the rows of a table.
+ * Returns the statement, whose text belongs to *sql. The statement is prepared unless the
+ * connection goes through a pooler. */
 struct statement ask_write_count(struct buffer *sql, const struct connection_info *connection,
                                  const char *table_name);
 

@@ -22,7 +22,8 @@ enum {
 
 static _Atomic pid_t running; /* the child that was started last; 0 = no child is running */
 
-/* Handles SIGTSTP: stops the child together with this program, and continues both. */
+/* Handles SIGTSTP: stops the child and this program. When this program is continued, continues the
+ * child. */
 static void on_stop(int number)
 {
     (void)number;

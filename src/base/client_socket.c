@@ -30,8 +30,8 @@ struct attempt {
     struct client_socket *socket;
     const struct target *target;
     int64_t until_ns;
-    enum error_kind ended; /* reason why the watching thread ended the connect; ERROR_NONE: it has
-                              not ended the connect */
+    enum error_kind ended; /* reason why the watching thread ended the connect; ERROR_NONE: the
+                              thread has not ended the connect */
     struct attempt *next;
 };
 

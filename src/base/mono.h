@@ -45,7 +45,8 @@ struct moment {
 #define MOMENT_FORM                                                                                \
     "seconds since the run's start, as 90, or a time in UTC, as 2026-01-31T12:00:00Z"
 
-/* Parses the whole of `text`, independently of the locale. Returns false if it is not a moment. */
+/* Parses the whole of `text`, independently of the locale. Returns false if the text is not a
+ * moment. */
 bool moment_parse(const char *text, struct moment *moment);
 
 /* Writes the moment, to the millisecond, in a form that moment_parse reads. */

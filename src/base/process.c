@@ -65,9 +65,9 @@ void interrupt_install(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, NULL, &inherited);
-    /* SIGHUP stays ignored if it was ignored, as nohup intends. SIGINT is caught even if it was
-     * ignored: a shell script ignores it in every background job, where users still expect kill
-     * -INT to work. */
+    /* SIGHUP stays ignored if it was ignored, as nohup intends. SIGINT is caught even if SIGINT was
+     * ignored: a shell script starts background jobs with SIGINT ignored, but users still expect
+     * kill -INT to work. */
     if (inherited.sa_handler != SIG_IGN) {
         sigaction(SIGHUP, &action, NULL);
     }
@@ -274,7 +274,7 @@ unsigned notice_columns(const struct notice *notice)
     return columns > 1 ? columns - 1 : 1;
 }
 
-/* Writes the line in one call, so that output of other processes cannot appear within it. */
+/* Writes the line in one call, so that output of other processes cannot appear within the line. */
 static void write_line(const struct notice *notice, const char *before, const char *line,
                        const char *after)
 {

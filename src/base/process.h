@@ -61,8 +61,8 @@ int thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), vo
 /* Initializes a condition for timed waits with moments of mono_now_ns. */
 void thread_cond_init(pthread_cond_t *condition);
 
-/* Returns whether this process runs in a pid namespace of its own, where it does not see the
- * processes of the machine, as in a container. */
+/* Returns whether this process runs in a pid namespace of its own, as in a container, and so does
+ * not see the machine's processes. */
 bool process_has_own_pid_namespace(void);
 
 /* Returns the unused memory of the calling thread's stack to the system. Otherwise each of

@@ -3,7 +3,8 @@
  *
  * random_mix is the finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable
  * Pseudorandom Number Generators", OOPSLA 2014, variant 13 of D. Stafford): a bijection on 64 bits
- * in which every input bit changes half of the output bits. It is for test data, not for secrets.
+ * in which every input bit changes half of the output bits. The function is for test data, not for
+ * secrets.
  */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H

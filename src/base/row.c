@@ -84,10 +84,11 @@ static size_t put_integer(char *out, int64_t value, size_t places)
 /* Writes the number with the fewest digits, from 15 up (float: from 6), that read back as the
  * same number. 17 digits (float: 9) always suffice.
  *
- * A number from 1/64 to 2^53 is whole / 2^shift. Its product with a power of ten is an integer
- * with the wanted digits plus a fraction, exact in 128 bits. A rounded text is read as the same
- * number if its error is below half the distance to the next number. A float may be read as a
- * double first, so for a float the bound is smaller by half the distance between doubles. */
+ * A number from 1/64 to 2^53 is whole / 2^shift. The product of the number and a power of ten is an
+ * integer with the wanted digits plus a fraction, exact in 128 bits. A rounded text is read as the
+ * same number if the error of the text is below half the distance to the next number. A float may
+ * be read as a double first, so for a float the bound is smaller by half the distance between
+ * doubles. */
 size_t value_text_real(char *out, double value, bool is_float)
 {
     uint64_t bits;

@@ -54,7 +54,7 @@ static const struct operation operations[OPERATIONS] = {OPERATION_TABLE(OPERATIO
 
 static const struct {
     const char *suffix;       /* end of the keys */
-    const char *after_number; /* the unit as people read it after a number */
+    const char *after_number; /* the text of the unit after a number, " rows/s" */
     int decimals;
 } units[FIGURE_UNITS] = {
     [FIGURE_UNIT_MOMENT] = {NULL, NULL, 6},

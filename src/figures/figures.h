@@ -7,11 +7,11 @@
  * columns of summary.csv. A new figure needs a row here and the line that fills it
  * (report/figures.c).
  *
- * A row of OPERATION_TABLE is an operation that sessions time: it gets a histogram, the columns
- * NAME_p50_ms …, members of "latencies" and "histograms", a metric and a NAME.hgrm. A script adds
- * its own operations, which are also counted.
+ * A row of OPERATION_TABLE is an operation that sessions time. Each operation gets a histogram, the
+ * columns NAME_p50_ms …, members of "latencies" and "histograms", a metric and a NAME.hgrm. A
+ * script adds its own operations, which are also counted.
  *
- * A set of figures is read-only once it is filled; its values borrow their texts.
+ * A set of figures is read-only after the set is filled. The values borrow their texts.
  */
 #ifndef FIGURES_FIGURES_H
 #define FIGURES_FIGURES_H
@@ -45,7 +45,7 @@ enum figure_unit {
     FIGURE_UNIT_ROWS_PER_S,
     FIGURE_UNIT_MIB_PER_S,
     /* number per second; after the two units with longer ends, "_rows_per_s" and "_mib_per_s",
-     * because the first end that fits a key decides its unit */
+     * because the first end that fits a key decides the key's unit */
     FIGURE_UNIT_PER_S,
     FIGURE_UNIT_MS,
     FIGURE_UNIT_US_PER_ROW,
@@ -58,7 +58,7 @@ enum figure_unit {
     FIGURE_UNITS,
 };
 
-/* Figures that a page shows together. The first figure of a ledger is its total. */
+/* Figures that a page shows together. The first figure of a ledger is the ledger's total. */
 enum figure_group {
     FIGURE_GROUP_NONE,
     FIGURE_GROUP_HEADLINE, /* figures that are shown for every run that has them */
@@ -428,8 +428,8 @@ enum figure_better {
 /*
  * X(id, name, place, when, series, metric, help)
  *   place   position of the operation's columns among the columns of all operations, from 0
- *   series  INTERVALS: intervals.csv has the operation's percentiles of every second; TOTALS: it
- *           does not
+ *   series  INTERVALS: intervals.csv has the operation's percentiles of every second; TOTALS:
+ *           intervals.csv does not have these percentiles
  */
 #define OPERATION_TABLE(X) \
     /* a session's first open, if successful: from call to return */ \
@@ -438,9 +438,9 @@ enum figure_better {
     /* an acknowledged batch: from the first try to the acknowledgement, with the pauses between tries */ \
     X(APPEND, "append", 0, ALWAYS, INTERVALS, "append_batch_duration_seconds", \
       "Time from opening an append of one batch to its acknowledgement.") \
-    /* a batch: from its due time to its acknowledgement, or until it was given up (then the true \
-     * time is longer); with a script a committed transaction: from its due time to the answer to \
-     * COMMIT, without think time */ \
+    /* a batch: from its due time to its acknowledgement, or until append gave the batch up (the \
+     * true response time is then longer); with a script a committed transaction: from its due time \
+     * to the answer to COMMIT, without think time */ \
     X(RESPONSE, "response", 3, WITH_RATE, TOTALS, "append_response_duration_seconds", \
       "Time from when a batch or transaction was due until its answer, or until append gave up.") \
     /* a count or query that succeeds: from call to return */ \
@@ -539,9 +539,9 @@ struct operation {
  * S(id, name)           a count of a statement: sent = answered + refused + unanswered. ROWS: rows
  *                       that were returned or matched. EMPTY: answered reads and writes without a
  *                       row.
- * T(id, name, counter)  a count of a transaction. The counter RECORDER_counter is its sum over all
- *                       transactions; the comment at that counter defines the count.
- * The outcomes of a transaction are consecutive, COMMITTED to UNFINISHED; retries are last.
+ * T(id, name, counter)  a count of a transaction. The counter RECORDER_counter is the sum of this
+ * count over all transactions; the comment at that counter defines the count. The outcomes of a
+ * transaction are consecutive, COMMITTED to UNFINISHED; retries are last.
  */
 #define COUNT_TABLE(S, T)                                                                          \
     S(SENT, "sent")                                                                                \
@@ -646,8 +646,8 @@ bool operation_is_used(const struct operation_list *list, size_t operation);
 
 struct figure_value {
     bool is_known;
-    uint64_t count;   /* value of the units COUNT, ID and FLAG; a counter has it even if the figure
-                         is unknown */
+    uint64_t count;   /* value of the units COUNT, ID and FLAG; for a counter, valid even if the
+                         figure is unknown */
     double number;    /* value of all other units; for WORD, the number that stands for the word */
     const char *text; /* value of TEXT and WORD; borrowed; NULL and "" = no text */
 };
@@ -680,7 +680,7 @@ struct figure_set {
  * the figure is unknown or a text. */
 bool figure_get(const struct figure_set *set, enum figure_id id, double *value);
 
-/* Returns the text of a figure; "" if it has no text. */
+/* Returns the text of a figure; "" if the figure has no text. */
 const char *figure_text(const struct figure_set *set, enum figure_id id);
 
 /* Returns whether the run appended rows; always true without a script. If a script writes only with
@@ -709,8 +709,8 @@ bool figure_next_operation_cell(const struct figure_set *set, size_t operation, 
 bool figure_is_number(enum figure_unit unit);
 bool figure_is_whole(enum figure_unit unit);
 
-/* Formats a value for a CSV file, without quotes; "" if it is unknown. Returns the value's own
- * text, or `text`. The decimal point follows LC_NUMERIC. */
+/* Formats a value for a CSV file, without quotes; "" if the value is unknown. Returns the value's
+ * own text, or `text`. The decimal point follows LC_NUMERIC. */
 const char *figure_format(enum figure_unit unit, const struct figure_value *value,
                           char text[FIGURE_TEXT_BYTES]);
 
@@ -725,8 +725,8 @@ bool figure_needs_script(enum figure_id id);
  * decides the unit. */
 enum figure_unit figure_unit_of(const char *key);
 
-/* Return the unit as the end of the key ("_rows_per_s", ""), and as people read it after a number
- * (" rows/s", " ms", " %", ""). */
+/* Return the text of the unit at the end of the key ("_rows_per_s", ""), and the text of the unit
+ * after a number (" rows/s", " ms", " %", ""). */
 const char *figure_suffix(const char *key);
 const char *figure_unit(const char *key);
 

@@ -109,7 +109,7 @@ struct outcome_texts {
     const char *json, *summary;
 };
 
-/* The contents for a run that has no run.json and summary.csv, because it has not ended. */
+/* The contents for a run that has no run.json and summary.csv because the run has not ended. */
 static const struct outcome_texts unfinished = {
     "{}", "verdict,verdict_reason\nUNFINISHED,\"the run has not ended, or was ended "
           "before it could write "

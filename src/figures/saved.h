@@ -2,8 +2,8 @@
  * Reads back the folders of runs and sweeps, for sweep, report and compare.
  *
  * Figures are named by the columns of summary.csv. A run that has not ended, or that was ended
- * before it could write all its files, has an empty run.json: its only figures are the rows of
- * intervals.csv and samples.csv.
+ * before append wrote all files of the run, has an empty run.json. The only figures of such a run
+ * are the rows of intervals.csv and samples.csv.
  *
  * The folder of a sweep:
  *
@@ -80,20 +80,21 @@ enum {
  * interrupted run leaves it, is left out.
  */
 struct csv_table {
-    char *text;   /* content of the file; owned; the cells point into it */
+    char *text;   /* content of the file; owned; the cells point into this text */
     char **cells; /* the header, then the rows, `columns` cells each; owned */
     size_t columns;
     size_t rows; /* number of rows, without the header */
 };
 
 /* Parses `text`, which ends in NUL. *table takes ownership of `text`; a failure frees it. `name` is
- * for the error. Returns REJECTED if a row and the header have different numbers of cells, or if
- * text follows a quoted cell. */
+ * for the error. Returns REJECTED if memory runs out, or if `text` is not CSV: it has no header, a
+ * row and the header have different numbers of cells, text follows a quoted cell, or a line ends
+ * with a carriage return alone. */
 enum status csv_table_parse(struct csv_table *table, const char *name, char *text,
                             struct error *error);
 
-/* Reads a file of at most 1 GiB. Returns REJECTED with ERROR_SYSTEM and errno if it cannot be read,
- * with ERROR_DATA if it is not CSV. */
+/* Reads a file of at most 1 GiB. Returns REJECTED with ERROR_SYSTEM and errno if the file cannot be
+ * read, with ERROR_DATA if the file is larger or is not CSV. */
 enum status csv_table_read(struct csv_table *table, const char *path, struct error *error);
 
 void csv_table_free(struct csv_table *table);
@@ -118,8 +119,8 @@ struct saved_run {
                                           end */
     json_t *json;                      /* content of run.json; owned */
     struct csv_table summary;          /* summary.csv, which has one row */
-    bool is_unfinished;                /* the run has not ended: it has only intervals and
-                                          samples */
+    bool is_unfinished;                /* the run has not ended, and has only intervals
+                                          and samples */
     bool is_running;                   /* the run goes on: files that are written at its end are
                                           empty */
     bool is_search;                    /* the folder is a search's (find-max), and `json` is
@@ -151,15 +152,15 @@ enum status saved_run_read_running(struct saved_run *run, const char *folder, co
                                    const char *summary, struct error *error);
 void saved_run_free(struct saved_run *run);
 
-/* Reads a figure of the run by its column of summary.csv. Returns false if the column does not
- * exist or the run does not have the figure. */
+/* Reads a figure of the run. `name` is the figure's column of summary.csv. Returns false if the
+ * column does not exist or the run does not have the figure. */
 bool saved_run_figure(const struct saved_run *run, const char *name, double *value);
 
-/* Returns a cell of summary.csv as text, "" if it is missing. */
+/* Returns a cell of summary.csv as text, "" if the cell is missing. */
 const char *saved_run_text(const struct saved_run *run, const char *name);
 
-/* Returns a value of run.json by its path ("environment.cpu_model"); NULL if it is missing or null.
- * Borrowed. */
+/* Returns a value of run.json by its path ("environment.cpu_model"); NULL if the value is missing
+ * or null. The result is borrowed. */
 json_t *saved_run_json(const struct saved_run *run, const char *path);
 
 enum saved_state {
@@ -186,7 +187,7 @@ struct saved_sweep_run {
     char name[SAVED_SWEEP_NAME_BYTES]; /* name of the run's folder, which may not exist yet */
     enum saved_state state;
     int exit_code;                         /* exit code of the run; valid when the run has ended */
-    char reason[SAVED_SWEEP_REASON_BYTES]; /* reason why the exit code is not 0; "" if it is 0 */
+    char reason[SAVED_SWEEP_REASON_BYTES]; /* reason why the exit code is not 0; else "" */
     double wall_s;                         /* time for which the program ran, in s; 0 = unknown */
     bool has_row;                          /* `row` is the index of the run's row in sweep.csv */
     size_t row;
@@ -231,7 +232,7 @@ const char *saved_sweep_column(const struct saved_sweep *sweep, size_t column, c
 /* Returns the number of runs in a state. */
 size_t saved_sweep_count(const struct saved_sweep *sweep, enum saved_state state);
 
-/* Returns a cell of the summary.csv of a run that has ended; "" if it is missing. */
+/* Returns a cell of the summary.csv of a run that has ended; "" if the cell is missing. */
 const char *saved_sweep_text(const struct saved_sweep *sweep, const struct saved_sweep_run *run,
                              const char *column);
 

@@ -20,10 +20,10 @@
 #include "append/error.h"
 #include "plan/options.h"
 
-/* Reads a command's argv into *plan, and the files of options that it names. argv[0] is skipped.
- * The texts of the files are kept until the program ends, because the plan and its copies point to
- * them. On EXIT_CODE_USAGE, *error says why. If the mistake is in a file, *error names the file and
- * the line.
+/* Reads a command's argv, and the files of options that argv names, into *plan. argv[0] is skipped.
+ * The texts of the files are kept until the program ends, because the plan and copies of the plan
+ * point to these texts. On EXIT_CODE_USAGE, *error says why. If the mistake is in a file, *error
+ * names the file and the line.
  */
 enum exit_code command_line_read(struct plan *plan, const struct command_form *form, int argc,
                                  char **argv, struct error *error);

@@ -65,9 +65,9 @@ static enum exit_code size_groups(struct plan *plan, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Assigns the sessions: first to the groups with a number of sessions, then to the groups with a
- * share and to group 0, each session to the group that is furthest below its part (smooth weighted
- * round-robin, as in nginx). */
+/* Assigns the first sessions to the groups with a number of sessions. Assigns the other sessions to
+ * the groups with a share and to group 0: each session goes to the group whose number of sessions
+ * is furthest below the group's share (smooth weighted round-robin, as in nginx). */
 static void place_sessions(struct plan *plan, int64_t *credit)
 {
     const struct script *script = plan->script;

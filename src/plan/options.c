@@ -1080,7 +1080,7 @@ void options_init(struct plan *plan, enum command command)
         plan->is_search = true;
         /* count(*) slows down as the table grows, so levels with more sessions would look slower */
         plan->read_mode = READ_NONE;
-        plan->sample_interval_ns = 0; /* plan_make derives it from --hold */
+        plan->sample_interval_ns = 0; /* plan_make derives the interval from --hold */
     }
 }
 
@@ -1301,8 +1301,8 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     const bool can_lack_records = !is_run || is_bounded || plan->workload != NULL ||
                                   plan->records > 0; /* RECORDS may be from a file of options */
     uint64_t number;
-    /* if the run has a script and an option ends it, RECORDS is not needed, and a single operand is
-     * the target */
+    /* if the run has a script and an option ends the run, RECORDS is not needed, and a single
+     * operand is the target */
     const bool may_be_records = count == first + 1 &&
                                 units_parse_count(operands[first], UINT64_MAX, &number) &&
                                 (plan->workload == NULL || !is_bounded);

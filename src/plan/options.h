@@ -67,8 +67,8 @@ struct option_entry {
     const char *default_text; /* the default in words; may be NULL, see option_describe_default */
     const char *const *words; /* words of a CHOICE; the list ends with NULL */
     enum exit_code (*store)(const struct option_entry *entry, struct plan *plan, const char *value,
-                            struct error *error); /* function that stores the value; NULL to store
-                                                     it as the type says */
+                            struct error *error); /* function that stores the value; NULL: `type`
+                                                     decides how the value is stored */
     enum option_scope scope;
     enum option_work work;
     char letter; /* short option, with the meaning that pgbench gives it; '\0': no short option */

@@ -455,7 +455,7 @@ static enum exit_code choose_method(struct plan *plan, struct error *error)
 
 static enum exit_code choose_schema(struct plan *plan, struct error *error)
 {
-    /* the engine's name has only these characters, because it becomes part of a statement */
+    /* the engine's name has only these characters, because the name becomes part of a statement */
     static const char allowed[] = NAME_BYTES;
     const struct adapter *adapter = plan->adapter;
     if (plan->engine != NULL && adapter->engine_clause == NULL) {

@@ -2,8 +2,8 @@
  * The plan of a call: what the command line asks for, resolved and checked as a whole.
  *
  * command_line_read stores the given options, and plan_make completes and checks the plan. After
- * that the plan is const and shared by all threads; values that become known later are its facts
- * (plan/facts.h). Strings that the plan does not own point into argv.
+ * that the plan is const and shared by all threads; values that become known later are the plan's
+ * facts (plan/facts.h). Strings that the plan does not own point into argv.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -79,8 +79,8 @@ enum drop_policy {
     DROP_RECONNECT, /* a dropped session connects again and continues */
 };
 
-/* The choice of the host to which a session connects first, among several hosts; the others follow
- * in the order of the list. */
+/* How a session chooses the first host among several hosts. The session tries the other hosts after
+ * the first host, in the order of the list. */
 enum host_policy {
     HOST_SPREAD, /* session i connects to host i mod n */
     HOST_FIRST,
@@ -89,7 +89,7 @@ enum host_policy {
 
 enum verify_mode {
     VERIFY_COUNT, /* counts the rows before and after */
-    VERIFY_ROWS,  /* counts as VERIFY_COUNT does, and also reads every row back and checks its
+    VERIFY_ROWS,  /* counts as VERIFY_COUNT does, and also reads every row back and checks the row's
                      identity */
 };
 
@@ -229,7 +229,7 @@ struct plan {
     int64_t connect_timeout_ns;
     unsigned connect_concurrency;
     int64_t timeout_ns; /* time limit of one call; 0 = no limit */
-    /* time of --wait, and the moment at which it ends; 0 = no waiting */
+    /* time of --wait, and the moment at which the wait ends; 0 = no waiting */
     int64_t wait_ns, wait_until_ns;
 
     unsigned sessions;
@@ -363,17 +363,17 @@ enum exit_code plan_make(struct plan *plan, struct facts *facts, struct error *e
 enum exit_code plan_try(struct plan *plan, struct facts *facts, struct error *error);
 bool plan_waits(struct plan *plan, enum exit_code *code, struct error *error);
 
-/* The data that rank 0 sends to the other ranks, so that they make the same plan. The texts are
- * borrowed. */
+/* The data that rank 0 sends to the other ranks, so that all ranks make the same plan. The texts
+ * are borrowed. */
 struct plan_lead {
     int count;
     char **words;      /* rank 0's options, after a first word that is skipped */
-    unsigned sessions; /* number of sessions, from the operands of rank 0 or its files of options */
+    unsigned sessions; /* number of sessions, from rank 0's operands or files of options */
     uint64_t records;
     const char *target;       /* the target of rank 0; NULL = not given */
     uint64_t seed;            /* seed of rank 0 */
-    const char *adapter_name; /* the adapter that rank 0 recognised; NULL if `words` name it */
-    const char *workload;     /* file with the script; NULL if `words` name it */
+    const char *adapter_name; /* the adapter that rank 0 recognised; NULL: see `words` */
+    const char *workload;     /* file with the script; NULL: see `words` */
     const char *out;          /* folder of this rank's files */
 };
 
@@ -387,7 +387,8 @@ void plan_with_sessions(const struct plan *plan, unsigned sessions, struct plan 
 
 void plan_fini(struct plan *plan);
 
-/* Does the same as plan_fini, but keeps the script, because threads that have not ended may use it.
+/* Does the same as plan_fini, but keeps the script, because threads that have not ended may use the
+ * script.
  */
 void plan_fini_in_use(struct plan *plan);
 
@@ -412,7 +413,8 @@ static inline bool plan_polls_waits(const struct plan *plan)
     return plan->waits != WAITS_OFF && plan->waits != WAITS_KERNEL;
 }
 
-/* Returns whether all sessions of the run do the same work, so that they can be compared. */
+/* Returns whether all sessions of the run do the same work, so that the sessions can
+ * be compared. */
 static inline bool plan_has_fairness(const struct plan *plan)
 {
     return plan->script == NULL && !plan->is_search && plan->stages.count == 0;
@@ -438,7 +440,7 @@ struct plan_work {
 const struct plan_work *plan_work(const struct plan *plan);
 
 /* Return the number of tables and the name of a table. The tables are the plan's table, or the
- * tables of its script. A script can have no tables. */
+ * tables of the script. A script can have no tables. */
 size_t plan_table_count(const struct plan *plan);
 const char *plan_table_name(const struct plan *plan, size_t number);
 
@@ -467,8 +469,8 @@ void target_name_host(const struct plan *plan, unsigned host, char *name, size_t
 const struct adapter *target_find_other(const struct plan *plan);
 
 /* Called after a connect failed for a reason that may be temporary (STATUS_LOST). With --wait,
- * pauses and returns true while there is time for another try. When the time is over, *error says
- * so. */
+ * pauses and returns true while there is time for another try. When the time is over, returns false
+ * and adds to *error that the wait is over. */
 bool target_wait(const struct plan *plan, struct error *error);
 
 /* Copies a text that was given as a target to `out`, without its password. The target may have any
@@ -495,7 +497,7 @@ static inline unsigned plan_sessions_all(const struct plan *plan)
     return plan->sessions + plan->idle_sessions;
 }
 
-/* Returns the sessions of this process: the share of its rank, or all sessions. */
+/* Returns the sessions of this process: the share of this rank, or all sessions. */
 struct plan_share plan_share(const struct plan *plan);
 
 /* Returns the number of rows that a session appends. `session` is 0 … plan->sessions - 1. The
