@@ -1274,8 +1274,8 @@ static void note_machines(const struct result *result, unsigned servers, unsigne
         return;
     }
     memcpy(note, all->server_note, size);
-    snprintf(all->server_note, size, "of machine %.60s, rank %u%s", machine, result->resource_rank,
-             servers > 1 ? "; other servers: ranks.csv" : "");
+    snprintf(all->server_note, size, "measured on machine %.60s by rank %u%s", machine,
+             result->resource_rank, servers > 1 ? "; other servers: ranks.csv" : "");
     if (hosts_here < hosts) {
         snprintf(missing, sizeof missing, "%zu of %zu servers have no %srank on their machine",
                  hosts - hosts_here, hosts, left);

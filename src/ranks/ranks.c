@@ -196,8 +196,9 @@ static const struct ranks_module *load_module(struct error *error)
     if (!file_find_module(RANKS_MODULE, path, sizeof path)) {
         error_set(
             error, ERROR_USAGE, 0, NULL,
-            "started by mpirun or srun as one of several ranks, but %s is neither in %.200s nor in "
-            "the folder %s below it: build append with -D APPEND_MPI=ON, or start a single process",
+            "append was started by mpirun or srun as one of several ranks, but %s is neither in "
+            "%.200s nor in its folder %s: build append with -D APPEND_MPI=ON, or start a single "
+            "process",
             RANKS_MODULE, path, APPEND_MODULE_FOLDER);
         return NULL;
     }
@@ -241,8 +242,8 @@ static enum exit_code check_hello(unsigned rank, const struct hello *hello, cons
 {
     if (strcmp(hello->version, own->version) != 0) {
         return usage_refuse(error,
-                            "machine %s has a different version: %s there, %s here (%s): "
-                            "install the same version everywhere",
+                            "machine %s has a different version (%s) from rank 0 (%s, on machine "
+                            "%s): install the same version everywhere",
                             hello->machine, hello->version, own->version, own->machine);
     }
     if (hello->command != own->command) {
@@ -430,8 +431,8 @@ static enum exit_code receive_ready(struct ranks *ranks, const char *version, st
     }
     if (version != NULL && strcmp(ready.version, version) != 0) {
         return usage_refuse(error,
-                            "machine %.60s has a different client library: %.100s there, %.100s "
-                            "here (%.60s): install the same version everywhere",
+                            "machine %.60s has a different client library (%.100s) from rank 0 "
+                            "(%.100s, on machine %.60s): install the same version everywhere",
                             machine, ready.version, version, ranks->peers[0].machine);
     }
     return EXIT_CODE_OK;

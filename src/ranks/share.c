@@ -28,8 +28,9 @@ static enum exit_code weigh(struct ranks *ranks, const struct plan *plan, struct
         const char *name = plan->sample_only.texts[k];
         if (!has_machine(ranks, name)) {
             return usage_refuse(error,
-                                "--sample-only '%.60s': no rank is on a machine of that name: "
-                                "start one there, or give the name that hostname prints there",
+                                "--sample-only '%.60s': no rank runs on a machine with this name: "
+                                "start a rank on it, or give the machine's name as hostname "
+                                "prints it",
                                 name);
         }
     }
@@ -56,9 +57,11 @@ static enum exit_code weigh(struct ranks *ranks, const struct plan *plan, struct
         }
         all += *weight;
     }
-    return all > 0 ? EXIT_CODE_OK
-                   : usage_refuse(error, "every rank has weight 0 or only samples: leave a rank "
-                                         "for the sessions (--weights, --sample-only)");
+    return all > 0
+               ? EXIT_CODE_OK
+               : usage_refuse(error, "every rank has weight 0 or only samples, so no rank "
+                                     "would run sessions: give a rank a weight above 0 (--weights) "
+                                     "on a machine that --sample-only does not name");
 }
 
 /* Divides `sessions` among the ranks with the method of V. D'Hondt (1882): each session goes to the

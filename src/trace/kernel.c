@@ -70,8 +70,8 @@ enum status kernel_allows(const char *option, struct error *error)
     if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) {
         return kernel_reject(
             option, error, errno,
-            "this kernel does not have type information (/sys/kernel/btf/vmlinux): it must "
-            "be built with CONFIG_DEBUG_INFO_BTF");
+            "this kernel does not have type information (/sys/kernel/btf/vmlinux): use a "
+            "kernel that was built with CONFIG_DEBUG_INFO_BTF");
     }
     libbpf_set_print(keep_warning);
     return STATUS_OK;
@@ -92,8 +92,9 @@ enum status kernel_report(const char *option, struct error *error, int number, c
         return kernel_reject(option, error, number, text);
     }
     if (number == ENOSYS) {
-        return kernel_reject(option, error, number,
-                             "this kernel was built without BPF: it needs CONFIG_BPF_SYSCALL");
+        return kernel_reject(
+            option, error, number,
+            "this kernel was built without BPF: use a kernel with CONFIG_BPF_SYSCALL");
     }
     last_warning[strcspn(last_warning, "\n")] = '\0';
     snprintf(text, sizeof text, "the kernel does not accept the tracing programs: %s (%.100s)",
@@ -215,8 +216,8 @@ void kernel_processes_fini(struct kernel_processes *processes)
 enum status kernel_allows(const char *option, struct error *error)
 {
     return kernel_reject(option, error, 0,
-                         "append was built without tracing, because " APPEND_IO_TRACE_LACKS
-                         " was missing: install it with scripts/setup.sh run and build append "
+                         "append was built without tracing (the build lacked " APPEND_IO_TRACE_LACKS
+                         "): install the packages with `scripts/setup.sh run`, and build append "
                          "again");
 }
 

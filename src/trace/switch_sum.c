@@ -179,11 +179,12 @@ void kernel_waits_answer(const struct kernel_waits *waits, char answer[KERNEL_AN
     get_class(waits, KERNEL_DISK, &disk);
     get_class(waits, KERNEL_THREAD, &thread);
     snprintf(answer, KERNEL_ANSWER_BYTES,
-             "on average %.1f of the server's %.1f threads used a CPU, %.1f waited for one, %.1f "
-             "for the disk, and %.1f for another thread or for work; these numbers describe "
+             "on average %.1f of the server's %.1f threads used a CPU, %.1f waited for a CPU, "
+             "%.1f for the disk, and %.1f for another thread or for work; these numbers describe "
              "threads, not single calls%s%s",
              cpu.threads, kernel_waits_threads(waits), queue.threads, disk.threads, thread.threads,
-             waits->is_restarted ? "; the server was restarted, and its new processes are missing"
-                                 : "",
+             waits->is_restarted
+                 ? "; the server was restarted, but its new processes were not traced"
+                 : "",
              lost);
 }

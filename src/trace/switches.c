@@ -18,7 +18,7 @@
 #include "measure/procfs.h"
 #include "trace/switch.skel.h"
 
-#define NEEDS "the tracepoint sched_switch: it must be built with CONFIG_DEBUG_INFO_BTF"
+#define NEEDS "the tracepoint sched_switch: use a kernel that was built with CONFIG_DEBUG_INFO_BTF"
 
 struct switch_tracer {
     struct switch_bpf *programs;

@@ -153,7 +153,7 @@ class PostgreSQL(Machines):
         self.assertEqual([row["max_server_memory_mib"] != "" for row in table],
                          [False, False, False, True])
         self.assertEqual(found.json["resources"]["server_name"], "postgres")
-        self.assertIn(f"of machine {self.machine('s')}", found.json["resources"]["server_note"])
+        self.assertIn(f"on machine {self.machine('s')}", found.json["resources"]["server_note"])
         for name in "abs":
             self.assertIn(self.machine(name), ended.out)
 
@@ -351,7 +351,7 @@ class Traces(io_trace.Traced, Machines):
         self.assertEqual(list(self.traced(found, least=1)), [1])
         self.assertEqual(found.json["io"]["data_directory"], str(self.other.home / "data"))
         self.assertEqual(found.json["resources"]["server_note"],
-                         f"of machine {self.machine('b')}, rank 1; 1 of 2 servers have no rank on "
+                         f"measured on machine {self.machine('b')} by rank 1; 1 of 2 servers have no rank on "
                          "their machine")
 
     def test_two_servers(self):

@@ -149,7 +149,7 @@ class Null(Ranks, Searching):
                 (r"--weights '2,1,1,1': give a whole number", "4", "400", "null:", "--weights", "2,1,1,1"),
                 (r"every rank has weight 0 or only samples", "4", "400", "null:", "--weights",
                  "0,0,0"),
-                (r"--sample-only 'nowhere': no rank is on a machine of that name", "4", "400",
+                (r"--sample-only 'nowhere': no rank runs on a machine with this name", "4", "400",
                  "null:", "--sample-only", "nowhere"),
                 (r"unknown option '--nonsense'", "4", "400", "null:", "--nonsense")):
             with self.subTest(pattern):
@@ -200,8 +200,8 @@ class Null(Ranks, Searching):
                              self.out(), ":", "-n", 1, other, "4", "400", "null:",
                              program="mpirun")
         ended = self.end_ranks(process, 2)
-        self.assertRegex(ended.reason, r"machine \S+ has a different version: append 0.1.9.* there, "
-                                       r"append 0.1.0.* here")
+        self.assertRegex(ended.reason, r"machine \S+ has a different version \(append 0.1.9.*\) from "
+                                       r"rank 0 \(append 0.1.0")
 
     def test_the_program_itself_has_no_mpi(self):
         lines = subprocess.run(["ldd", harness.BINARY], capture_output=True, text=True,

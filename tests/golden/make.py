@@ -159,7 +159,7 @@ TEXT_MASKS = VERBATIM_MASKS + [(re.compile(pattern, re.M), mask) for pattern, ma
     (r"\b\d[\d,]*(\.\d+)? (rows|transactions|statements)/s", r"# \2/s"),
     (r"\b\d[\d,]*(\.\d+)? /s", "# /s"),
     (r"= [\d,.]+ read \+ [\d,.]+ write \+ [\d,.]+ other", "= # read + # write + # other"),
-    (r"of machine \S+, rank \d+", "of machine #, rank #"),
+    (r"on machine \S+ by rank \d+", "on machine # by rank #"),
     (r"\b\d[\d,]*(\.\d+)?(?:e-\d+)? " + TIME, "# time"),
     (r"\b\d[\d,]*(\.\d+)? ([KMGT]iB|bytes)\b", "# size"),
     (r"\b\d[\d,]*(\.\d+)? %", "# %"),

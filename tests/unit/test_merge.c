@@ -279,7 +279,7 @@ TEST(test_two)
     /* the server is on the machine that ranks 0 and 1 share */
     assert_int_equal(whole->resources.max_server_memory_bytes, 12345);
     assert_int_equal(whole->resource_rank, 1);
-    assert_string_equal(whole->resources.server_note, "of machine m0, rank 1");
+    assert_string_equal(whole->resources.server_note, "measured on machine m0 by rank 1");
     assert_int_equal(whole->resources.max_client_memory_bytes, 2000);
     assert_int_equal(merge_joined_count(merge), 2);
     assert_true(merge_joined(merge, 1)->cpu.client == 50);
@@ -565,21 +565,21 @@ TEST(test_servers)
          0,
          "no remaining rank is on the server's machine; CPU was measured "
          "on machine m0"},
-        {1, {0, 1}, false, 1, "of machine m0, rank 1"},
+        {1, {0, 1}, false, 1, "measured on machine m0 by rank 1"},
         /* a process of the server's number on another machine */
-        {1, {1, 1}, false, 1, "of machine m0, rank 0; other servers: ranks.csv"},
-        {2, {1, 1}, false, 2, "of machine m0, rank 0; other servers: ranks.csv"},
+        {1, {1, 1}, false, 1, "measured on machine m0 by rank 0; other servers: ranks.csv"},
+        {2, {1, 1}, false, 2, "measured on machine m0 by rank 0; other servers: ranks.csv"},
         {3,
          {1, 1},
          false,
          2,
-         "of machine m0, rank 0; other servers: ranks.csv; 1 of 3 servers have "
+         "measured on machine m0 by rank 0; other servers: ranks.csv; 1 of 3 servers have "
          "no rank on their machine"},
         {2,
          {1, 1},
          true,
          1,
-         "of machine m0, rank 0; 1 of 2 servers have no remaining rank on "
+         "measured on machine m0 by rank 0; 1 of 2 servers have no remaining rank on "
          "their machine"},
     };
     const struct operation_list operations = operation_list_all();

@@ -97,7 +97,7 @@ TEST(lines)
     assert_float_equal(kernel_waits_threads(waits), 4.025, 1e-9);
     kernel_waits_answer(waits, answer);
     assert_part(answer,
-                "0.5 of the server's 4.0 threads used a CPU, 0.3 waited for one, 0.2 for the "
+                "0.5 of the server's 4.0 threads used a CPU, 0.3 waited for a CPU, 0.2 for the "
                 "disk, and 3.0 for another thread");
     assert_null(strstr(answer, "not single calls;"));
     waits->is_restarted = true;
@@ -105,8 +105,8 @@ TEST(lines)
     kernel_waits_answer(waits, answer);
     const char *end = strstr(answer, "not single calls");
     assert_string_equal(end == NULL ? "" : end,
-                        "not single calls; the server was restarted, and its new processes are "
-                        "missing; 18446744073709551615 context switches were missed");
+                        "not single calls; the server was restarted, but its new processes were "
+                        "not traced; 18446744073709551615 context switches were missed");
     free(waits);
 }
 
