@@ -69,8 +69,8 @@ case " $* " in
 esac
 case " $* " in
 *' mariadb '* | *' odbc '* | *' workloads '*)
-    # mysqlslap and sysbench connect all their clients at once. A client for which the queue has no room
-    # would wait for the greeting forever.
+    # mysqlslap and sysbench connect all their clients at once. If the server's queue of connections were
+    # full, a client would wait forever for the first message of the server.
     scripts/mariadb.sh start "$temp" max_connections=2100 back_log=2100 innodb_buffer_pool_size=256M \
         max_prepared_stmt_count=200000
     arguments+=(--mariadb-port "$(cat "$temp/mariadb/port")")
@@ -78,7 +78,7 @@ case " $* " in
 esac
 case " $* " in
 *' http '*)
-    # The requests make thousands of small parts, with 1,000 queries at once.
+    # Up to 1,000 requests run at once, and together they create thousands of small parts.
     scripts/clickhouse.sh start "$temp" max_concurrent_queries=1200 \
         merge_tree/parts_to_throw_insert=1000000 merge_tree/parts_to_delay_insert=1000000
     arguments+=(--clickhouse-ports "$(cat "$temp/clickhouse/port")" "$(cat "$temp/clickhouse/tcp_port")")

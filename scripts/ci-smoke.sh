@@ -16,13 +16,13 @@
 # Results in OUT: run/, all files of the run with report.html; run.txt, the output of the run; and
 # junit.xml, which is written however this script ends.
 # The exit code is append's: 0 as expected, 5 a bound was missed, 4 the server was not ready in time or
-# refused, 2 wrong usage.
+# refused sessions, 2 wrong usage.
 set -euo pipefail
 
 out=${OUT:-append-smoke}
 junit=$out/junit.xml
 
-# Writes a JUnit file with one error, when append could not write it itself.
+# Writes a JUnit file with one error, for the case that append itself could not write the file.
 write_junit() {
     local text
     text=$(printf %s "$1" | tr '[:cntrl:]' ' ' | sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&quot;/g')

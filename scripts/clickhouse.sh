@@ -3,15 +3,15 @@
 #
 #   clickhouse.sh start DIR [option=value …]  creates and starts a server in DIR/clickhouse; its files
 #                                             belong to a user who is not root; an option is an element
-#                                             of its configuration ("max_connections=8") or an element
-#                                             within one ("merge_tree/parts_to_throw_insert=9")
+#                                             of the server's configuration ("max_connections=8") or
+#                                             an inner element ("merge_tree/parts_to_throw_insert=9")
 #   clickhouse.sh stop DIR [fast|immediate]   stops it: cleanly, or immediately (SIGKILL)
 #   clickhouse.sh kill DIR                    kills it with SIGKILL, like a crash
 #   clickhouse.sh restart DIR                 starts a stopped or killed server on its old port
 #
 # After `start` DIR/clickhouse contains: port, the HTTP port on 127.0.0.1 (below 32,768, outside the
-# range of client ports); tcp_port, the port of its own protocol; pid, the process; log, the server's
-# log. Users: append (no password), append_pw (password "append secret"), default (no password).
+# range of client ports); tcp_port, the port of ClickHouse's native protocol; pid, the process; log,
+# the server's log. Users: append (no password), append_pw (password "append secret"), default (no password).
 # Database: append.
 set -euo pipefail
 

@@ -1,12 +1,12 @@
 #!/bin/bash
 # Fuzzes the parsers of tests/fuzz with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer.
 #
-#   scripts/fuzz.sh [NAME|all] [SECONDS]    for example: scripts/fuzz.sh url 300 (default: all 60)
+#   scripts/fuzz.sh [NAME|all] [SECONDS]    for example: scripts/fuzz.sh url 300 (default: all targets, 60 s each)
 #   scripts/fuzz.sh merge [NAME|all]        adds the found inputs that reach new code to
-#                                           tests/fuzz/corpus/NAME, which fuzz.NAME replays
+#                                           tests/fuzz/corpus/NAME, which the test fuzz.NAME replays
 #
-# Environment: BUILD (build folder, default build/fuzz; found inputs are in its folder found/NAME,
-# failing inputs in crashes/NAME-*), CC (default clang), JOBS (fuzzers at a time, default 1).
+# Environment: BUILD (build folder, default build/fuzz; inputs that were found are in its
+# subfolder found/NAME, failing inputs in crashes/NAME-*), CC (default clang), JOBS (fuzzers at a time, default 1).
 # Fails when an input makes the target fail, and prints that input in hex.
 set -euo pipefail
 cd "$(dirname "$0")/.."

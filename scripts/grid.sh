@@ -4,12 +4,12 @@
 #   scripts/grid.sh RECORDS …        for example: scripts/grid.sh 10M 50M 100M
 #
 # Each cell is one run of append on a new server, with its own folder in the grid's folder. After each
-# cell the tables max_cpu.csv, max_memory.csv, elapsed.csv, throughput.csv and exit_codes.csv there are
-# written again. A cell stays empty when its run did not end with 0. Ctrl-C keeps the results so far.
+# cell, the tables max_cpu.csv, max_memory.csv, elapsed.csv, throughput.csv and exit_codes.csv in the
+# grid's folder are written again. A cell stays empty when its run did not end with 0. Ctrl-C keeps the results so far.
 #
 # Environment: GRID_SESSIONS (default "1000 2000 4000 6000 8000 10000 12000 14000"), GRID_OUT (folder,
-# must not exist; default append-runs/grid-<UTC>), GRID_ENGINE (default myisam, which stores its number
-# of rows), BUILD (build folder, default build/grid). The server's files are in TMPDIR: 10 million rows
+# must not exist; default append-runs/grid-<UTC>), GRID_ENGINE (default myisam, which stores the number
+# of rows, so count(*) is fast), BUILD (build folder, default build/grid). The server's files are in TMPDIR: 10 million rows
 # take about 2 GB there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -48,8 +48,9 @@ signal=0
 trap 'signal=130' INT
 trap 'signal=143' TERM HUP
 
-# Each cell gets a new server, because a server keeps the memory of thousands of earlier sessions. It
-# uses a thread pool for the sessions, and a small table cache to leave open files for connections.
+# Each cell gets a new server, because a server keeps the memory of thousands of earlier sessions.
+# The server uses a thread pool for the sessions. Its table cache is small, so that enough file descriptors
+# are left for connections.
 start_server() {
     scripts/mariadb.sh start "$temp" "max_connections=$((most + 50))" back_log=2000 \
         thread_handling=pool-of-threads thread_pool_max_threads=300 table_open_cache=1000

@@ -10,8 +10,8 @@
 # After `start` DIR/influxdb contains: port, the port on 127.0.0.1 (below 32,768, outside the range of
 # client ports); pid, the process; log, the server's log. Database: append. Users: root (superuser) and
 # append_pw, both with the password "append secret", which the server asks for only after
-# `start DIR http.auth-enabled=true`. append_pw can only read and write the database append. Settings
-# are the settings of influxd's configuration file.
+# `start DIR http.auth-enabled=true`. append_pw can only read and write the database append. For
+# the names of sections and settings see influxd's configuration file.
 set -euo pipefail
 
 name=influxdb account=influxdb ports=2 taken='address already in use'

@@ -3,8 +3,9 @@
 #
 #   scripts/package.sh                 builds, and checks with lintian if it is installed
 #   scripts/package.sh try [SUITE]     also installs the .deb with apt-get in a new system made by
-#                                      debootstrap (needs root and network; default SUITE: of this
-#                                      machine), and runs append there, also from the tarball
+#                                      debootstrap (needs root and network; default SUITE: the
+#                                      suite of this machine), and runs append there, also from the
+#                                      tarball
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -116,7 +116,7 @@ END
     run_single append <<<'GRANT ALL ON SCHEMA public TO append, append_pw;'
 }
 
-# Prints the pid in the pid file, if that process is still this server: the pid may have been reused.
+# Prints the pid in the pid file. Fails if the process with this pid is not this server: a pid may be reused.
 server_pid() {
     local pid
     pid=$(head -n 1 "$home/data/postmaster.pid" 2>/dev/null) && [ -n "$pid" ] || return 1
@@ -137,8 +137,8 @@ crash() {
     fail "the server in $home does not die"
 }
 
-# The sessions of a killed server hold its shared memory a moment longer. Until the last of them has
-# ended, no new server can start.
+# The sessions of a killed server hold its shared memory a moment longer. No new server can start
+# before the last session has ended.
 restart() {
     local port try
     port=$(cat "$home/port")
@@ -152,7 +152,7 @@ restart() {
 
 stop() {
     server_pid >/dev/null || return 0
-    # pg_ctl signals only the process in the pid file.
+    # If both commands fail and the pid file is gone, the server has ended.
     run "$bin/pg_ctl" -D data -m "${1:-fast}" -w -t 30 stop >/dev/null 2>&1 ||
         run "$bin/pg_ctl" -D data -m immediate -w -t 30 stop >/dev/null 2>&1 ||
         [ ! -f "$home/data/postmaster.pid" ] || fail "the server in $home does not stop"

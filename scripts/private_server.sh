@@ -1,15 +1,15 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # sourced: each side sets variables that the other uses
-# Shared code of the scripts for private servers. Such a script sets
-#   name      of the script and of the folder in DIR
-#   account   under which root starts the server, if the account exists, else user nobody
-#   ports     how many consecutive ports the server listens on
-#   taken     text in "$home/log" or "$home/output" when one of the ports is taken
-# then sources this file with the script's arguments. This file sets command, home, user, as_user and
+# Shared code of the scripts for private servers. Such a script first sets
+#   name      the name of the script and of the folder in DIR
+#   account   the account under which root starts the server; if it does not exist, the account nobody
+#   ports     the number of consecutive ports on which the server listens
+#   taken     a text that is in "$home/log" or "$home/output" if one of the ports is taken
+# Then the script sources this file with its own arguments. This file sets command, home, user, as_user and
 # options. Then the script defines
 #   mark              prints an argument of the server's command line that identifies the server
 #   prepare           creates the folder "$home" with its contents
 #   configure PORT    writes the server's configuration
-#   launch PORT       becomes the server; "$home/pid" gets its process
+#   launch PORT       writes its pid to "$home/pid", and replaces itself with the server
 #   is_up PORT        succeeds when the server answers
 #   set_up PORT       creates users and databases
 # and calls private_server.
@@ -40,7 +40,7 @@ needs() {
     done
 }
 
-# Prints the pid in the pid file, if that process is still this server: the pid may have been reused.
+# Prints the pid in the pid file. Fails if the process with this pid is not this server: a pid may be reused.
 server_pid() {
     local pid
     pid=$(cat "$home/pid" 2>/dev/null) && [ -n "$pid" ] || return 1
@@ -104,7 +104,7 @@ wait_until_up() {
     return 1
 }
 
-# Returns whether threads of a process whose first thread has ended still run: they have its ports.
+# Returns whether threads of the process are left after its first thread has ended. Such threads keep its ports in use.
 has_threads() { [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" -gt 1 ]; }
 
 stop() {

@@ -12,7 +12,7 @@
 #   questdb.sh restart DIR                      starts a stopped or killed server on its old port
 #
 # After `start` DIR/questdb contains: port, the HTTP port on 127.0.0.1 (below 32,768, outside the range
-# of client ports); pid, the process; log, the server's log. Settings are the settings of QuestDB's
+# of client ports); pid, the process; log, the server's log. A setting is a line of QuestDB's
 # server.conf.
 set -euo pipefail
 

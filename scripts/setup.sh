@@ -25,7 +25,8 @@ bench) packages="$run_packages $test_packages $bench_packages" ;;
 *) echo "$usage" >&2; exit 2 ;;
 esac
 
-# Checks for clang's runtime library by building a program with it, because its place differs.
+# Checks for clang's runtime library by building a program with it, because distributions have the
+# library in different folders.
 can_fuzz() {
     echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n); int LLVMFuzzerTestOneInput(
         const char *d, unsigned long n) { return (int)(d == 0 && n > 0); }' |
@@ -136,8 +137,8 @@ esac
 echo "setup.sh: installing$missing" >&2
 apt_get update
 
-# Not every distribution has these packages. Without bpftool --io-trace is not built; without chromium
-# the page's script is not tested.
+# Not every distribution has these packages. Without bpftool, --io-trace is not built. Without chromium,
+# the JavaScript of the HTML report is not tested.
 for package in bpftool chromium; do
     apt-cache show "$package" 2>/dev/null | grep -q '^Package' ||
         missing=$(echo "$missing " | sed "s/ $package / /")
@@ -146,7 +147,7 @@ done
 case " $missing " in
 *' mariadb-server '*)
     if apt-cache show mariadb-server-core >/dev/null 2>&1; then
-        # Only the programs, without a service. (Ubuntu 22.04 does not have this package.)
+        # Installs only the programs, without a service. (Ubuntu 22.04 does not have this package.)
         missing=$(echo "$missing " | sed 's/ mariadb-server / mariadb-server-core /')
     fi
     ;;
@@ -177,7 +178,8 @@ esac
 
 case " $missing " in
 *' pg-wait-sampling '*)
-    # The package's name has PostgreSQL's version. Without it --waits is not compared with the extension.
+    # The package's name has PostgreSQL's version. Without the package, --waits is not compared with the
+    # extension pg_wait_sampling.
     version=$(apt-cache depends postgresql | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p' | head -n 1)
     sampling=postgresql-$version-pg-wait-sampling
     apt-cache show "$sampling" >/dev/null 2>&1 || sampling=

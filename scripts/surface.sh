@@ -2,13 +2,15 @@
 # Prints the interface that users can rely on: commands and their options, targets and methods, exit
 # codes, environment variables, the files in the folders of runs, searches and sweeps, the columns of
 # their CSV files, the keys of all JSON, the metrics, the elements of the JUnit file. One fact in each
-# line, sorted. If a fact is true for some commands or adapters only, they follow after a colon.
+# line, sorted. If a fact is true for some commands or adapters only, their names follow after a
+# colon.
 #
 #   scripts/surface.sh [PROGRAM]      default: $APPEND_BINARY, else build/append
 #
 # All facts come from the program itself: from its help and from the files of short runs on null and
 # sqlite. tests/cli/test_surface.py compares them with the expected facts in tests/surface.txt.
-# The exit code is 77 if this program or machine cannot show all facts: without SQLite or gnuplot.
+# The exit code is 77 if not all facts can be shown, because the program lacks SQLite or the machine lacks
+# gnuplot.
 set -euo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -61,7 +63,7 @@ run sweep '0 5' sweep --sessions 1,2 --records 200,400 --repeat 2 --rate 4k null
     --json --metrics-file sweep.prom --expect 'throughput>1G'
 run check 0 check 2 sqlite:checked.db --json
 run certify 0 certify 2 --server sqlite --faults kill:1 --out certify --junit certify.xml
-# Runs that meet a limit: they have findings, and the causes of a failed level.
+# These runs meet a limit, so that their files contain findings and the causes of a failed level.
 (
     ulimit -v 600000
     run limit 3 40 4000 null: --no-check --stack-size 64M --out limit --json

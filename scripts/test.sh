@@ -11,15 +11,15 @@
 #
 # Environment: BUILD (build folder, default build/test), CMAKE_ARGS (arguments for configuring), TARGETS
 # (targets to build, default all), JOBS (parallel tests; default 3 for each CPU, because most tests
-# wait), SERVER=0 (without servers: leaves out the tests that need one; if you give arguments, add
-# -LE 'valgrind|postgresql|mariadb|clickhouse|influxdb').
+# wait), SERVER=0 (starts no servers, and leaves out the tests that need a server; if you give
+# arguments, add -LE 'valgrind|postgresql|mariadb|clickhouse|influxdb').
 # Fails when a test fails, when a test is skipped, and when no test runs. Tests may be skipped only as
 # follows: the tests of full disks where mounting is not allowed (not root, or a container); the tests
 # of limits where cgroups and network namespaces cannot be created; power losses of append certify where no
 # disk image can be mounted (not root, or a container); the tests of Machbase where its
-# client library cannot be downloaded; the tests of QuestDB without Java or without its program; those of
-# PostgreSQL 18 where its programs cannot be downloaded; the comparison with the extension pg_wait_sampling
-# where the system has no package of it.
+# client library cannot be downloaded; the tests of QuestDB without Java or without QuestDB's program; the tests
+# of PostgreSQL 18 where its programs cannot be downloaded; the comparison with the extension pg_wait_sampling
+# where the system has no package of this extension.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,8 +36,8 @@ mkdir "$temp/tests"
 chmod a+x "$temp" "$temp/tests"
 export TMPDIR=$temp/tests
 # The servers of single tests use files in memory if possible, so that tests do not wait for the disk.
-# (Not in /dev/shm, where MariaDB takes its log for persistent memory.) One data directory each of
-# PostgreSQL and MariaDB is created; all others are copies of it.
+# (Not in /dev/shm: there MariaDB would take its log for persistent memory.) For PostgreSQL and for MariaDB,
+# one data directory is created, and all other data directories are copies.
 export APPEND_TEST_SERVERS=$temp/servers APPEND_TEST_TEMPLATES=$temp/servers/templates
 mkdir "$APPEND_TEST_SERVERS"
 if [ "$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)" -ge $((6 << 20)) ]; then
@@ -170,7 +170,7 @@ fi
 if [ "$status" -eq 0 ]; then
     echo "test.sh: all $passed tests passed in $build"
 else
-    # what failed, in short: cases of Python's and cmocka's tests, and the errors that ended them
+    # the failed tests, their failed cases (Python, cmocka), and the errors that ended them
     grep -E '^ *[0-9]+/[0-9]+ Test .*\*\*\*|^(FAIL|ERROR): |^[A-Za-z_.]*(Error|Expired|Exception)\b|: error: |^\[  FAILED  \]' \
         "$temp/ctest.log" | cut -c1-300 >"$build/failures.txt" || true
     cat "$build/failures.txt" >&2

@@ -17,7 +17,7 @@ LUA = pathlib.Path(__file__).with_name("sysbench_append.lua")
 # mysqlslap needs one character between statements. No row contains this character.
 DELIMITER = "\x02"
 COUNT = "select count(*) from syslog_table"
-# append's rows/s against theirs, with count(*)
+# The targets: append's rows/s, with count(*), as a multiple of the rows/s of the other program
 SESSIONS_WITH_TARGET = (100, 1000)
 MYSQLSLAP_TARGET = compare.at_least(1.1)
 SYSBENCH_TARGET = compare.at_least(1.2)
@@ -57,7 +57,7 @@ class Mariadb:
             "mysqlslap", "--no-drop", "--create-schema=append", f"--delimiter={DELIMITER}",
             f"--concurrency={sessions}", f"--number-of-queries={statements}",
             f"--query={self.folder}/mysqlslap-{read}.sql", "--csv"), self.folder)
-        # engine, kind, mean, minimum and maximum seconds, clients, statements per client
+        # A line has: engine, kind, mean, minimum and maximum seconds, clients, statements per client.
         measured.sessions_rate = rows / measured.find(r"^[^,]*,[^,]*,([\d.]+),")
         return measured
 

@@ -19,8 +19,8 @@ class Excluded(Exception):
 class Measured:
     """One run of one program: wall time, CPU, highest RSS, output."""
 
-    # Rows/s while all sessions are connected and append, and from the first connect to the last
-    # disconnect; None if the program does not report them.
+    # phase_rate: rows/s while all sessions are connected and append. sessions_rate: rows/s from the first
+    # connect to the last disconnect. A rate is None if the program does not report it.
     phase_rate = None
     sessions_rate = None
 

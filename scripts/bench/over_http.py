@@ -307,7 +307,8 @@ def measure(append, clickhouse, influxdb, folder, number):
             return int(ask_clickhouse(port, "select count() from syslog_table"))
 
         print(f"\nClickHouse {ask_clickhouse(port, 'select version()')}")
-        # The engine Memory, because merging thousands of small parts does not depend on the client.
+        # Uses the engine Memory. With a different engine, the server would also merge thousands of small
+        # parts, and this work does not depend on the client.
         database = Database("ClickHouse", port, lambda path: "INSERT" in path,
                             ("--engine", "Memory"), count)
         Http(append, database, folder, seconds, rounds).measure(sizes)

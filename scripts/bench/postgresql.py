@@ -7,7 +7,8 @@ import subprocess
 import compare
 from measure import BATCH, Measured, insert_of, run_text
 
-# append's rows/s against pgbench's with the simple protocol
+# The targets: append's rows/s as a multiple of the rows/s of pgbench with the simple protocol, for each
+# kind of reading and number of sessions
 TARGETS = {("none", 10): 3.0, ("none", 100): 3.0, ("none", 1000): 2.2,
            ("count", 100): 1.3, ("count", 1000): 1.8}
 
@@ -65,7 +66,7 @@ class Postgresql:
         simple = insert_of(run_text(
             ["pg_dump", "--data-only", "--inserts", f"--rows-per-insert={BATCH}", "-t",
              "syslog_table", self.url])) + "\n"
-        # pgbench takes :name for a variable; in prepared statements even if no variable has that name.
+        # In prepared statements pgbench takes every :name for a variable, even if no variable has this name.
         prepared = re.sub(r"'((?:[^']|'')*)'", lambda match: match.group(0)
                           if not re.search(r":[A-Za-z_]", match.group(1)) else
                           "E'" + re.sub(r":(?=[A-Za-z_])", r"\\x3a",

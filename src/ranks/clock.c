@@ -14,8 +14,9 @@ enum {
     PINGED_AT_ONCE = 16, /* number of ranks whose clocks are measured at the same time */
 };
 
-/* Sends the next ping if no ping is in flight. Returns true if the clock of the rank is measured,
- * or the rank was lost before. With `is_late`, one answered ping is enough. */
+/* Sends the next ping if no ping is in flight. Returns true if the clock of the rank has been
+ * measured or the rank is lost. A rank that has been silent for RANKS_LOST_NS since `asked_ns` is
+ * lost. With `is_late`, one answered ping is enough. */
 static bool measure_clock(struct ranks *ranks, unsigned rank, int64_t asked_ns, bool is_late)
 {
     struct peer *peer = &ranks->peers[rank];
@@ -24,7 +25,7 @@ static bool measure_clock(struct ranks *ranks, unsigned rank, int64_t asked_ns, 
     }
     if (ranks->poll_clock_ns - MAX(peer->heard_ns, asked_ns) > RANKS_LOST_NS) {
         ranks_lose(ranks, rank);
-        peer->pings = PINGS; /* ranks_lose does not mark a rank with a result as lost */
+        peer->pings = PINGS; /* if its result has arrived, ranks_lose does not mark it as lost */
     } else if (peer->pinged_ns == 0) {
         peer->pinged_ns = mono_now_ns();
         ranks_post(ranks, rank, KIND_PING, &peer->pinged_ns, sizeof peer->pinged_ns);

@@ -123,7 +123,8 @@ static bool put_seal(struct buffer *bytes)
     return !buffer_failed(bytes);
 }
 
-/* Returns a reader of the bytes before the checksum; it has failed if the checksum is wrong. */
+/* Returns a reader of the bytes before the checksum. If the checksum is wrong, has_failed is set.
+ */
 static struct reader open_sealed(const void *bytes, size_t size)
 {
     const unsigned char *const at = bytes;
@@ -134,8 +135,8 @@ static struct reader open_sealed(const void *bytes, size_t size)
     return (struct reader){.at = at, .end = at + (is_whole ? length : 0), .has_failed = !is_whole};
 }
 
-/* Appends the counts that are not 0, each after the distance of its index from that of the previous
- * such count, and a final 0. */
+/* Appends each count that is not 0: first the distance between its index and the index of the
+ * previous such count, then the count. A 0 follows the last count. */
 static void put_counts(struct buffer *bytes, const uint64_t *counts, size_t number)
 {
     size_t end = 0;
@@ -295,8 +296,8 @@ void merge_keep_sample(struct buffer *kept, const struct sample *sample)
 /* The sums over all ranks for one second, or for one stage. */
 struct slot {
     /* start_ns is the earliest start and end_ns the latest end in the slot; end_ns is 0 if no rank
-     * has reached the stage. rows_held is the change in the slot; after merge_finish, the rows that
-     * are held at the slot's end */
+     * has reached the stage. rows_held is the change of the number of held rows in the slot; after
+     * merge_finish it is the number of rows held at the end of the slot */
     struct interval_head head;
     uint64_t counters[RECORDER_COUNTERS];
     /* counters of each host in the slot; owned; NULL with one host */
@@ -316,7 +317,8 @@ struct merge {
     struct slots seconds, stages;
     struct rank_sample *samples;
     size_t sample_count;
-    struct sample *joined; /* samples of the resource rank, with the other ranks' parts added */
+    struct sample
+        *joined; /* samples of result->resource_rank, with the values of other ranks added */
     size_t joined_count;
     /* histograms of each host; owned; NULL with one host */
     struct histogram (*host_histograms)[OPERATIONS];
@@ -397,8 +399,8 @@ static struct span find_span(const struct interval_head *head)
     return (struct span){first, MAX(end, first + 1) - first, start_ns, end_ns};
 }
 
-/* Returns the share of slot `i` of the span in the time from the beginning of this slot to the end
- * of the span. */
+/* Returns the duration of slot `i` of the span, divided by the time from the beginning of this slot
+ * to the end of the span. */
 static double find_share(const struct span *span, size_t i)
 {
     const int64_t end_ns = (int64_t)(span->first + i + 1) * SECOND_NS;
@@ -418,7 +420,8 @@ static void take_part(struct histogram *left, double share, struct histogram *pa
     const struct histogram all = *left;
     uint64_t seen = 0;
     *part = (struct histogram){.total = 0};
-    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) { /* rounds sums, to lose no rare values */
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS;
+         i++) { /* rounds the sum, so that rare values are not lost */
         seen += all.counts[i];
         part->counts[i] = find_part(seen, share) - part->total;
         part->total += part->counts[i];
@@ -459,7 +462,7 @@ static bool add_interval_histogram(struct slot *slot, const struct span *span, s
 }
 
 /* Adds the counters of an interval to the slots of its span, which begin at `slot`: to the counters
- * of a host or, with `host` -1, to those of all hosts. */
+ * of `host`, or with -1 to the counters of all hosts together. */
 static void add_interval_counters(struct slot *slot, const struct span *span, int host,
                                   const uint64_t counters[RECORDER_COUNTERS])
 {
@@ -506,8 +509,9 @@ static void add_interval_head(struct slot *slot, const struct span *span,
     }
 }
 
-/* Adds the next interval of a rank to the slots of its seconds, or stage. `before` has the rank's
- * previous interval of each kind: seconds, stages. Returns false if memory runs out. */
+/* Adds the next interval of a rank to the slots of its seconds or to the slot of its stage.
+ * before[0] is the rank's previous interval of seconds, before[1] the previous interval of a stage.
+ * Returns false if memory runs out. */
 static bool add_interval(struct merge *merge, struct reader *reader, struct interval_head before[2])
 {
     struct interval_head head;
@@ -642,8 +646,8 @@ static void put_causes(struct buffer *bytes, const struct causes *causes, int64_
     }
 }
 
-/* Returns the entry of `operations` with this name, as a string that lives as long as `operations`,
- * or NULL if it is not found. */
+/* Returns the name of the operation as `operations` stores it, so that the string lives as long as
+ * `operations`. Returns NULL if the name is not found after the built-in operations. */
 static const char *find_name(const struct operation_list *operations, const char *name)
 {
     for (size_t i = OPERATIONS; i < operations->count; i++) {
@@ -695,8 +699,8 @@ bool merge_pack_level(struct buffer *bytes, const struct level *level,
     return put_seal(bytes);
 }
 
-/* Returns the figures of a machine, or NULL if memory runs out. For the machine's first rank, all
- * figures are unknown. */
+/* Returns the figures of a machine. Adds the machine, with unknown figures, if *sum does not have
+ * it yet. Returns NULL if memory runs out. */
 static struct level_machine *find_machine(struct level_sum *sum, const char *name)
 {
     for (size_t i = 0; i < sum->machine_count; i++) {
@@ -716,8 +720,9 @@ static struct level_machine *find_machine(struct level_sum *sum, const char *nam
     return &machines[count - 1];
 }
 
-/* Adds the figures of a rank's level that describe its machine: each rank measured the whole
- * machine, and its own share of the CPU. */
+/* Adds the figures of a rank's level that describe its machine. Each rank measured the CPU of the
+ * whole machine and of the server, so the maximum counts. Only the CPU of append itself is the
+ * rank's own, so it is added up. */
 static void add_to_machine(struct level_machine *into, const struct level *from)
 {
     into->cpu.host = fmax(into->cpu.host, from->cpu.host);
@@ -767,7 +772,8 @@ bool merge_add_level(struct level_sum *sum, const char *machine, const void *byt
     if (reader.has_failed) {
         return false;
     }
-    /* the earliest failure counts; without a failure, a rank that did not finish the level */
+    /* the earliest failure counts; without a failure, the level is unfinished if a rank did not
+     * finish it */
     const bool has_failed = from.outcome == LEVEL_FAILED && from.reason != LEVEL_NO_REASON;
     const bool had_failed = into->outcome == LEVEL_FAILED && into->reason != LEVEL_NO_REASON;
     if (has_failed > had_failed || (has_failed && from.reason_ns < into->reason_ns) ||
@@ -1117,8 +1123,8 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
 }
 
 /* Completes the transaction counters that a lost rank reported, so that they balance. Transactions
- * without a reported end are in doubt. The reasons for failed transactions are unknown; they count
- * as failed by a lost connection. */
+ * without a reported end are in doubt. The reasons for failed transactions are unknown, so
+ * a lost connection counts as the reason. */
 static void close_transactions(uint64_t counters[RECORDER_COUNTERS], bool has_rate)
 {
     uint64_t *begun = &counters[RECORDER_TRANSACTIONS_BEGUN];
@@ -1253,8 +1259,8 @@ static void add_note(char *to, size_t size, const char *note)
     snprintf(to + used, size - used, "%s%s", used > 0 && note[0] != '\0' ? "; " : "", note);
 }
 
-/* Writes to the notes of `all` to which machine the CPU, memory and I/O belong, and for how many
- * servers they are unknown. */
+/* Completes the notes of `all`: names the machine on which CPU, memory and I/O were measured, and
+ * says how many servers were not measured. */
 static void note_machines(const struct result *result, unsigned servers, unsigned hosts_here,
                           struct resource_summary *all)
 {
@@ -1336,8 +1342,9 @@ static bool join_resources(struct merge *merge)
             all->bare_client_memory_bytes += one->bare_client_memory_bytes;
             is_bare_known = is_bare_known && one->bare_client_memory_bytes > 0;
             all->client_cpu_s += one->client_cpu_s;
-            /* one rank on each machine measures the servers there; with one host, a process of the
-             * same number or cgroup on another machine is not the server */
+            /* On each machine, one rank measures the servers. With one host, only the best rank
+             * counts: a process with the same pid or cgroup on another machine is not the server.
+             */
             if (one->server_cpu_s >= 0 && (result->host_count > 1 || one == &best->resources)) {
                 all->server_cpu_s = fmax(all->server_cpu_s, 0) + one->server_cpu_s;
                 all->hosts_measured += one->hosts_measured;
