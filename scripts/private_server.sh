@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # sourced: each side sets variables that the other uses
 # Shared code of the scripts for private servers. Such a script first sets
 #   name      the name of the script and of the folder in DIR
-#   account   the account under which root starts the server; if it does not exist, the account nobody
+#   account   the account under which root starts the server; if it does not exist, the user nobody
 #   ports     the number of consecutive ports on which the server listens
 #   taken     a text that is in "$home/log" or "$home/output" if one of the ports is taken
 # Then the script sources this file with its own arguments. This file sets command, home, user, as_user and

@@ -57,11 +57,12 @@ struct level_machine {
 };
 
 /*
- * The sum of the ranks' results at a level of a search. The rate is over the longest hold. CPU and
- * the server's memory are taken from the machine with the server, else from the busiest machine.
+ * The sum of the ranks' results at a level of a search. The rate is the rows of all ranks divided
+ * by the longest time for which a rank held the level. CPU and the server's memory are taken from
+ * the machine with the server, else from the busiest machine.
  */
 struct level_sum {
-    /* level that is filled; borrowed; `sessions` and `start_ns` are not changed */
+    /* the level that is filled, except its `sessions` and `start_ns`; borrowed */
     struct level *level;
     struct level_machine *machines; /* owned, until merge_finish_level */
     size_t machine_count;
@@ -87,15 +88,15 @@ void merge_finish_level(struct level_sum *sum);
 /* The merging of all ranks' results. */
 struct merge;
 
-/* Begins to merge into *result, which must have its arrays of sessions, hosts, tables and ranks,
- * and allocated, empty totals. Returns NULL if memory runs out. */
+/* Begins to merge into *result. Its arrays of sessions, hosts, tables and ranks must be set, and
+ * its totals must be allocated and empty. Returns NULL if memory runs out. */
 struct merge *merge_create(struct result *result, const struct operation_list *operations);
 void merge_destroy(struct merge *merge); /* `merge` may be NULL */
 
-/* Adds the packed result of a rank; result->ranks[rank] must have its machine. Returns
- * REJECTED and adds nothing if the bytes are damaged, incomplete or empty. Returns FATAL if a part
- * was added, but then memory ran out, or the bytes were found to belong to another run. *error has
- * the reason. */
+/* Adds the packed result of a rank; result->ranks[rank].machine must be set. Returns
+ * REJECTED and adds nothing if the bytes are damaged, incomplete or empty. Returns FATAL if memory
+ * runs out or the bytes belong to another run; a part of the bytes may have been added then. *error
+ * has the reason. */
 enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, size_t size,
                       struct error *error);
 
@@ -109,8 +110,8 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
  * if memory runs out. */
 bool merge_finish(struct merge *merge);
 
-/* Return the merged intervals, one for each second, and the samples of all ranks, in the order in
- * which the ranks were added. */
+/* Return the merged intervals, one for each second, and the samples of all ranks. The samples are
+ * in the order in which the ranks were added. */
 size_t merge_interval_count(const struct merge *merge);
 void merge_interval(const struct merge *merge, size_t number, struct interval *interval);
 size_t merge_sample_count(const struct merge *merge);

@@ -6,19 +6,19 @@
 
 #include "ranks/ranks_internal.h"
 
-/* A rank does not sleep for this long after a ping, because the next ping is on its way. */
+/* Time after a ping in which a rank does not sleep, because the next ping follows soon. */
 #define ALERT_NS (100 * MONO_NS_PER_MS)
 
 #define BEAT_NS (100 * MONO_NS_PER_MS)
 #define BEATS_PER_S 5000 /* most beats of all ranks together */
 
-/* Interval of beats, and silence after which a rank is lost, once a signal was seen: mpirun kills
- * the remaining processes soon after the signal. */
+/* The interval of beats after a signal, and the silence after which a rank is then lost. Both are
+ * short, because mpirun kills the remaining processes soon after the signal. */
 #define STOP_BEAT_NS (50 * MONO_NS_PER_MS)
 #define STOP_LOST_NS (400 * MONO_NS_PER_MS)
 
-/* The most by which one poll advances the poll clock: time in which this process could not poll (it
- * was stopped, or busy) does not make other ranks lost. */
+/* The most by which one poll advances the poll clock. Without this limit, other ranks would seem
+ * silent, and count as lost, after this process was stopped or too busy to poll. */
 #define POLL_MOST_NS (200 * MONO_NS_PER_MS)
 
 /* The longest wait for a message after a signal. */
@@ -94,7 +94,7 @@ void ranks_post_all(struct ranks *ranks, enum kind kind, const void *payload, si
     }
 }
 
-/* Copies the payload to `payload`, of `size` bytes; missing bytes are zeroed. */
+/* Copies the message's payload to the `size` bytes at `payload`. Missing bytes are zeroed. */
 static void open_message(const struct message *message, void *payload, size_t size)
 {
     memset(payload, 0, size);

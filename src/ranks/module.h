@@ -1,8 +1,8 @@
 /*
  * The transport of messages between ranks. It is append-mpi.so, which is loaded at run time so that
- * the program itself does not need MPI. When each run is a program of its own, the transport of
- * that program is its parent process (relay.c). Main thread only. `send` and `take` do not wait for
- * other ranks.
+ * the program itself does not need MPI. In a sweep each run is a separate program; such a program
+ * sends and receives messages through its parent process (relay.c). Main thread only. `send` and
+ * `take` do not wait for other ranks.
  */
 #ifndef RANKS_MODULE_H
 #define RANKS_MODULE_H
@@ -16,7 +16,7 @@
 #define RANKS_MODULE_SYMBOL "append_ranks_module"
 
 struct ranks_module {
-    const char *version; /* version of the program that the module was built with */
+    const char *version; /* version of append with which the module was built */
 
     /* Sets the number of this rank and the count of ranks. Returns false with the reason in
      * `why`. */
@@ -24,7 +24,7 @@ struct ranks_module {
 
     /* Begins to send the bytes. Takes over the bytes, which are from malloc, even when it fails.
      * Returns false if the rank cannot be reached. `is_bulk`: all other messages may overtake this
-     * message, even while a part of it is still to be sent. */
+     * message, even while this message is only partly sent. */
     bool (*send)(unsigned to, void *bytes, size_t size, bool is_bulk);
 
     /* Returns a received message, which the caller frees, or NULL if there is no message. The
@@ -34,7 +34,8 @@ struct ranks_module {
     /* Returns whether all sent messages have left this process. */
     bool (*is_idle)(void);
 
-    /* Leaves together with all other ranks. Without `are_all_there`, MPI ends all processes. */
+    /* Ends MPI together with all other ranks. If `are_all_there` is false, kills all ranks instead,
+     * because the others would wait for the missing ranks. */
     void (*end)(bool are_all_there);
 };
 
@@ -58,11 +59,11 @@ const struct ranks_module *relay_through(const struct ranks_module *module);
  * the caller closes, or -errno. */
 int relay_open(void);
 
-/* Waits until the program has sent something, but at most limit_ns, and no longer than messages of
- * other ranks can wait. */
+/* Waits until the program has sent something, but at most limit_ns. Returns after a few
+ * milliseconds at the latest, so that messages of other ranks are not delayed. */
 void relay_wait(int64_t limit_ns);
 
-/* Ends the run: its program has ended, or could not be started. */
+/* Ends the run, after its program has ended or could not be started. */
 void relay_close(void);
 
 /* Reports to the program of rank `to` that the program of this rank has ended. Returns false if

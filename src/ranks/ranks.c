@@ -30,8 +30,7 @@ enum {
 /* A rank's introduction to rank 0. */
 struct hello {
     char version[VERSION_BYTES];
-    uint64_t command; /* hash of the command line without the program; 0: the rank runs a program of
-                         a sweep */
+    uint64_t command; /* hash of the arguments; 0: this process runs one run of a sweep */
     char machine[MACHINE_BYTES];
 };
 
@@ -161,8 +160,8 @@ static const char *number_of(void)
     return number;
 }
 
-/* Returns whether the environment says that this process is one of several. A process that is alone
- * also has a number. */
+/* Returns whether the environment says that this process is one of several. A number alone does not
+ * show this, because a single process also has a number. */
 static bool is_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
@@ -202,7 +201,7 @@ static const struct ranks_module *load_module(struct error *error)
             RANKS_MODULE, path, APPEND_MODULE_FOLDER);
         return NULL;
     }
-    /* with RTLD_GLOBAL, because the plugins of MPI need the symbols of its library */
+    /* with RTLD_GLOBAL, because the plugins of MPI need the symbols of MPI's library */
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
     const struct ranks_module *module =
         library == NULL ? NULL : dlsym(library, RANKS_MODULE_SYMBOL);
@@ -495,7 +494,7 @@ unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limi
     }
     *binding = least.rank;
     *limit = least.limit;
-    limit->unit = NULL; /* the pointer is valid only in the other process */
+    limit->unit = NULL; /* a pointer of another process is not valid here */
     return least.sessions;
 }
 
@@ -682,8 +681,9 @@ uint64_t ranks_read_others(struct ranks *ranks, enum recorder_counter counter)
 
 /* The end. */
 
-/* Sends the content of *blob, in the memory of *blob because it may be large, to rank 0. If that is
- * impossible, sends an empty message, so that rank 0 does not wait for the content. */
+/* Sends the content of *blob to rank 0. Uses the memory of *blob for the message, because the
+ * content may be large. If the content cannot be sent, sends an empty message, so that rank 0 does
+ * not wait for the content. */
 static void give(struct ranks *ranks, enum kind kind, struct buffer *blob)
 {
     const size_t size = blob->length;
@@ -752,8 +752,8 @@ void *ranks_take_level(struct ranks *ranks, unsigned *rank, size_t *size, bool *
     return keep_payload(message, rank, size);
 }
 
-/* Counts each rank as lost whose result is missing and that is silent; without `may_wait`, each
- * rank whose result is missing. Returns whether a result is still awaited. */
+/* Counts the silent ranks whose result is missing as lost; without `may_wait`, all ranks whose
+ * result is missing. Returns whether a result is still awaited. */
 static bool lacks_result(struct ranks *ranks, bool may_wait)
 {
     bool lacks = false;

@@ -10,8 +10,8 @@
  * 1989): of several exchanges the exchange with the shortest round trip counts; its error is at
  * most half the round trip.
  *
- * A process without other ranks has the pointer NULL, which every function accepts. Main thread
- * only, unless stated otherwise.
+ * A process without other ranks has the pointer NULL. All functions that such a process calls
+ * accept NULL. Main thread only, unless stated otherwise.
  */
 #ifndef RANKS_RANKS_H
 #define RANKS_RANKS_H
@@ -37,9 +37,9 @@ struct ranks;
 
 /* Connects the ranks if the environment says that this process is one of several: loads the MPI
  * module, and compares the versions and command lines of the ranks. If the process is alone,
- * returns OK and sets *made to NULL. With another code, *error has the reason at rank 0 and at a
- * rank that found the problem itself; its text is empty at a rank where another rank prints the
- * reason. The caller ends *made with ranks_end. */
+ * returns OK and sets *made to NULL. If the code is not OK, *error has the reason at rank 0 and at
+ * a rank that found the problem itself. At a rank where another rank prints the reason, the text of
+ * *error is empty. The caller ends *made with ranks_end. */
 enum exit_code ranks_begin(struct ranks **made, struct error *error);
 
 /* Connects the ranks like ranks_begin, for a process that starts a program for each run and passes
@@ -55,9 +55,9 @@ bool ranks_open_run(struct ranks *ranks, struct buffer *order, int *in);
 /* Passes messages on between the program and the other ranks. Waits for at most limit_ns. */
 void ranks_carry(struct ranks *ranks, int64_t limit_ns);
 
-/* Ends a run. `code` is not OK if this rank could not start the program or was interrupted, and
- * *error then has the reason; it is not the exit code of the program. Returns the first code that
- * is not OK, like ranks_agree; no further run begins then. At rank 0 a rank that does not report
+/* Ends a run. `code` is not the exit code of the program: it is OK unless this rank could not start
+ * the program or was interrupted, and *error then has the reason. Returns the first code that is
+ * not OK, like ranks_agree; no further run begins then. At rank 0 a rank that does not report
  * its code in time counts as lost. */
 enum exit_code ranks_close_run(struct ranks *ranks, enum exit_code code, struct error *error);
 
@@ -98,27 +98,27 @@ struct plan_share ranks_share(const struct ranks *ranks,
                               unsigned rank); /* valid after ranks_divide_sessions */
 
 /* Returns how many of `sessions` belong to this rank, or, with `of_machine`, to all ranks on its
- * machine. Called after ranks_divide_sessions. More sessions never give a smaller part. Alone:
- * returns `sessions`. */
+ * machine. Called after ranks_divide_sessions. A larger `sessions` never gives a smaller
+ * result. A process without other ranks gets `sessions`. */
 unsigned ranks_sessions_here(struct ranks *ranks, unsigned sessions, bool of_machine);
 
 /* Returns how many sessions a search can try: the lowest `most` of all ranks. Called by all
  * ranks. *binding becomes the rank with the lowest `most`, and *limit the limit of that rank.
- * Returns 0 if rank 0 has ended instead, or if no session is possible. */
+ * Returns 0 if rank 0 has ended or is lost, or if no session is possible. */
 unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limit,
                           unsigned *binding);
 
 /* Sends *text from rank 0 to all ranks, where it replaces *text. Called by all ranks. Returns false
- * if rank 0 has ended instead. */
+ * if rank 0 has ended or is lost. */
 bool ranks_give_text(struct ranks *ranks, struct buffer *text);
 
 /* Signals the other ranks that this rank is alive, and polls for messages. Called during every long
- * wait before and after the sessions' work. Without such signals a rank is lost: before the run
- * after a minute, and while rank 0 waits for the results after 15 s. `ranks` may be NULL. */
+ * wait before and after the sessions' work. A rank without such signals counts as lost: after a
+ * minute before the run, and after 15 s while rank 0 waits for the results. `ranks` may be NULL. */
 void ranks_beat(struct ranks *ranks);
 
 /* Fills *error when a wait before the run has failed, because a rank was lost or a signal arrived.
- * The text is empty at a rank where rank 0 prints it. Returns the exit code. */
+ * The text is empty at a rank where rank 0 prints the reason. Returns the exit code. */
 enum exit_code ranks_report_loss(const struct ranks *ranks, struct error *error);
 
 /* Exchanges the exit codes so far. Called by all ranks. `version` is the version of the client
@@ -130,14 +130,14 @@ enum exit_code ranks_agree(struct ranks *ranks, enum exit_code code, const char 
 /* Prefixes an error of rank 0 with its machine and rank, like the errors of other ranks. */
 void ranks_prefix_error(const struct ranks *ranks, struct error *error);
 
-/* ranks_set_tracing, before an agreement, notes that this rank traces I/O. ranks_is_any_tracing,
- * after the agreement, returns at rank 0 whether any rank traces I/O, and true if this process is
- * alone. */
+/* ranks_set_tracing notes that this rank traces I/O; called before ranks_agree. After ranks_agree,
+ * ranks_is_any_tracing returns at rank 0 whether any rank traces I/O. In a process without other
+ * ranks, it returns true. */
 void ranks_set_tracing(struct ranks *ranks);
 bool ranks_is_any_tracing(const struct ranks *ranks);
 
 /* Measures the clocks and returns the moment, a little later, at which the run begins. Called by
- * all ranks after the last agreement. Returns 0 if rank 0 has ended instead. */
+ * all ranks after the last call of ranks_agree. Returns 0 if rank 0 has ended or is lost. */
 int64_t ranks_agree_start(struct ranks *ranks);
 
 /* The clock of a rank compared with the clock of rank 0, with bounds of the errors. drift_ns is the
@@ -179,8 +179,8 @@ struct ranks_level_orders {
     enum search_end end;
 };
 
-/* The state of a rank's sessions, which the rank sends to rank 0 while sessions live. is_over
- * implies is_done, and is_done implies is_up. In a search is_up is always false. */
+/* The state of a rank's sessions, which the rank sends to rank 0 while sessions live. In a run,
+ * is_over implies is_done, and is_done implies is_up. In a search, is_up is always false. */
 struct ranks_state {
     bool is_up;   /* all sessions have connected or failed */
     bool is_done; /* all sessions have done their work */
@@ -205,8 +205,8 @@ struct ranks_orders {
 /* Returns whether two states differ in more than their counters. */
 bool ranks_states_differ(const struct ranks_state *a, const struct ranks_state *b);
 
-/* Sends the state `own` and gets the current orders, without waiting. `min_sessions`, at rank 0:
- * the run is stopped if fewer sessions are up. */
+/* Sends the state `own` and gets the current orders, without waiting. Rank 0 stops the run if
+ * fewer than `min_sessions` sessions are up; the other ranks do not use `min_sessions`. */
 void ranks_exchange(struct ranks *ranks, const struct ranks_state *own, unsigned min_sessions,
                     struct ranks_orders *orders);
 
@@ -228,8 +228,8 @@ void *ranks_take_level(struct ranks *ranks, unsigned *rank, size_t *size, bool *
 void ranks_add_others(struct ranks *ranks, uint64_t total[RECORDER_COUNTERS],
                       uint64_t interval[RECORDER_COUNTERS]);
 
-/* Returns the total of one counter that the other ranks reported last. Only at rank 0; any thread.
- */
+/* Returns the sum of one counter over the other ranks, as they reported it last. Only at rank 0;
+ * any thread. */
 uint64_t ranks_read_others(struct ranks *ranks, enum recorder_counter counter);
 
 /* ranks_give_result, on a rank other than 0, sends the packed result to rank 0 and empties *blob.

@@ -63,14 +63,14 @@ struct message {
 };
 
 /* The stage of another rank, as this rank sees it. A rank never goes back to an earlier stage: an
- * event that belongs to an earlier stage comes too late. */
+ * event that belongs to an earlier stage is ignored. */
 enum peer_stage {
     PEER_TAKES_PART,
-    PEER_ENDED,      /* only at rank 0: the run has ended without the result of the peer */
+    PEER_ENDED,      /* only for rank 0: it has ended the ranks, without this rank's result */
     PEER_LOST,       /* nothing is sent to the rank, and no function waits for it */
     PEER_HAS_RESULT, /* only at rank 0: the rank's result has arrived, even if the rank was lost */
     PEER_REFUSED,    /* only at rank 0: the rank's result was damaged; it counts as lost */
-    PEER_MERGED,     /* only at rank 0: the run has ended, and rank 0 has the result of the peer */
+    PEER_MERGED,     /* only for rank 0: it has ended the ranks, and merged this rank's result */
 };
 
 /* A rank, as this rank knows it. Only rank 0 knows the clocks and states of all ranks. */
@@ -87,7 +87,7 @@ struct peer {
     int64_t heard_ns;  /* moment at which the rank's latest message arrived, on the poll clock */
     int64_t lost_ns;   /* moment at which the rank was lost, on the poll clock */
     enum peer_stage stage;
-    bool is_awaited;   /* rank 0 awaits a message of each rank, and has not got that of this rank */
+    bool is_awaited;   /* rank 0 waits for a message from the rank */
     bool lacks_orders; /* the rank has not received the latest orders */
     struct ranks_state state;
 };
@@ -97,7 +97,7 @@ struct ranks {
     unsigned number, count;
     struct peer *peers;            /* one entry for each rank */
     struct message *first, **last; /* queue of received messages that no function has taken yet */
-    bool is_broken;                /* some rank cannot take part in the end */
+    bool is_broken;                /* a rank is lost, so the ranks cannot end together */
     bool runs_programs;            /* each run is a program of its own */
     bool is_tracing;               /* this rank traces I/O or, at rank 0, any rank does */
     int lines; /* descriptor of the file whose lines are offered; -1: no lines are offered */
@@ -110,7 +110,8 @@ struct ranks {
     struct ranks_orders sent_orders;  /* the orders that rank 0 sent last */
     int64_t sent_ns; /* moment at which the orders, or the state of this rank, were sent last */
     pthread_mutex_t lock; /* lock for `others` and `shown` */
-    /* sums of the other ranks' counters: the latest, and those of the last ranks_add_others */
+    /* others: sums of the counters that the other ranks reported last; shown: these sums at the
+     * latest call of ranks_add_others */
     uint64_t others[RECORDER_COUNTERS], shown[RECORDER_COUNTERS];
 };
 
@@ -134,16 +135,16 @@ bool ranks_hand_over(struct ranks *ranks, unsigned to, enum kind kind, char *byt
  * queues the others. */
 void ranks_poll(struct ranks *ranks);
 
-/* Takes the first message of a kind that rank `from`, or ANY_RANK, has sent, out of the queue; the
- * caller frees it. The sender is then no longer awaited. Returns NULL if there is no such message.
- */
+/* Takes the first message of this kind from rank `from`, or from any rank with ANY_RANK, out of the
+ * queue. The caller frees the message. The sender is then no longer awaited. Returns NULL if there
+ * is no such message. */
 struct message *ranks_find_message(struct ranks *ranks, unsigned from, enum kind kind);
 
 /* Waits for a message that ranks_find_message finds. Returns NULL if rank 0 has ended the ranks, a
  * rank is lost, or the wait has reached its limit. */
 struct message *ranks_wait_for(struct ranks *ranks, unsigned from, enum kind kind);
 
-/* Waits like ranks_wait_for, copies the payload to `payload`, of `size` bytes, and returns the
+/* Waits like ranks_wait_for, copies the payload to the `size` bytes at `payload`, and returns the
  * sender. Missing bytes are zeroed. If the wait fails, returns NO_RANK and does not change
  * *payload. */
 unsigned ranks_receive(struct ranks *ranks, unsigned from, enum kind kind, void *payload,
@@ -152,8 +153,8 @@ unsigned ranks_receive(struct ranks *ranks, unsigned from, enum kind kind, void 
 /* Notes, at rank 0, that a message of every other rank is awaited. */
 void ranks_await_all(struct ranks *ranks);
 
-/* Sleeps for a moment, then polls. Returns false if the wait has reached its limit, which a signal
- * sets. */
+/* Sleeps for a moment, then polls. Returns false if the wait has reached wait->limit_ns, which is
+ * set after a signal, or ranks->limit_ns. */
 bool ranks_wait_on(struct ranks *ranks, struct wait *wait);
 
 void ranks_free_message(struct message *message); /* `message` may be NULL */
@@ -161,8 +162,8 @@ void ranks_free_message(struct message *message); /* `message` may be NULL */
 /* Moves a rank to a stage, unless the stage is earlier than its present stage. */
 void ranks_enter(struct ranks *ranks, unsigned rank, enum peer_stage stage);
 
-/* Counts a rank as lost, unless its result has arrived. Not all ranks can then take part in the
- * end. */
+/* Counts a rank as lost, unless its result has arrived. The ranks can then no longer end
+ * together. */
 void ranks_lose(struct ranks *ranks, unsigned rank);
 
 /* Returns whether rank 0 has ended the ranks, or is lost. */

@@ -25,8 +25,8 @@
 #include "base/process.h"
 #include "ranks/module.h"
 
-/* The parent does not sleep for this long after a message as short as a ping or its answer: the
- * next ping is on its way, and its delay is an error of the measured clock. */
+/* Time in which the parent does not sleep after a message as short as a ping or its answer. The
+ * next ping follows soon, and if it is delayed, the measured clock is less exact. */
 #define ALERT_NS (20 * MONO_NS_PER_MS)
 
 enum {
@@ -43,7 +43,8 @@ static const char greeting_text[sizeof((struct greeting *)0)->text] = "append: a
 /* The head of each message in the socket. */
 struct head {
     uint64_t size;
-    uint32_t rank; /* the sender of a message to the program, the receiver of its own message */
+    uint32_t rank; /* the sender of a message to the program, or the receiver of a message from the
+                           program */
     uint32_t is_bulk;
 };
 

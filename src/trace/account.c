@@ -32,7 +32,8 @@ static const struct {
     {"*/ibtmp*", TRACE_TEMPORARY},
     {"*/etilqs_*", TRACE_TEMPORARY},
     {"*/tmp_*", TRACE_TEMPORARY},
-    /* PostgreSQL's wal_sync does not count the syncs of a new segment under construction */
+    /* a new WAL segment under construction is not TRACE_WAL, because PostgreSQL's wal_sync does not
+     * count the syncs of this file */
     {"*/xlogtemp.*", TRACE_OTHER},
     {"*/" HEX_4 HEX_4 HEX_4 HEX_4 HEX_4 HEX_4, TRACE_WAL},
     {"*/pg_wal/*", TRACE_WAL},
@@ -108,8 +109,8 @@ static void add_times(struct trace_times *times, const struct io_event *event)
     record(&times->layers[TRACE_DEVICE], event->device_ns);
 }
 
-/* Returns how much of a layer's time falls into the first part_ns of the call, if that time was
- * spread evenly over the call. */
+/* Returns how much of a layer's time falls into the first part_ns of the call, if the
+ * layer's time is spread evenly over the call. */
 static uint64_t share(uint64_t layer_ns, int64_t part_ns, int64_t total_ns)
 {
     return (uint64_t)((double)layer_ns * ((double)part_ns / (double)total_ns));

@@ -134,8 +134,8 @@ char licence[] SEC("license") = "Dual MIT/GPL";
 /* mode of each system call, of enum io_mode */
 const volatile unsigned char call_modes[IO_CALLS] = {0};
 
-/* true if the server is the tracing program; see `excluded`. trace.c sets it before the programs
- * are attached. */
+/* true if the database is part of append, which then traces its own process; see `excluded`.
+ * trace.c sets this variable before the programs are attached. */
 unsigned char is_embedded = 0;
 
 /* trace.c reads these two numbers at the end of the trace. */
@@ -251,7 +251,8 @@ static __always_inline int is_traced(__u32 pid, __u32 tid)
            (!is_embedded || bpf_map_lookup_elem(&excluded, &tid) == NULL);
 }
 
-/* Returns the number of a file, or 0 if it is not a file or the ring had no room for its names. */
+/* Returns the number of a file, or 0 if the inode is not a file or the ring had no room for the
+ * file's names. */
 static __noinline __u32 number_of(struct inode *inode, struct dentry *dentry)
 {
     struct identity identity = {

@@ -1,6 +1,7 @@
 /*
  * The records that the tracer's programs in the kernel (io.bpf.c) send to the reader (trace.c). A
- * record in the ring is one of the two structs; its size shows which. Neither struct has padding.
+ * record in the ring is a struct io_event or a struct io_file; its size shows which of the two.
+ * Neither struct has padding.
  */
 #ifndef TRACE_IO_EVENT_H
 #define TRACE_IO_EVENT_H

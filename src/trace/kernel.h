@@ -1,8 +1,9 @@
 /*
- * What the tracers have in common: whether this machine allows programs in the kernel, and the map
- * of the processes that the programs trace.
+ * Code that the tracers share: checks whether this machine allows programs in the kernel, and
+ * manages the map of the processes that the programs trace.
  *
- * `option` is the option that asks for the tracer; it begins the text of each error.
+ * `option` is the option with which the user asked for the tracer. The text of each error begins
+ * with this option.
  */
 #ifndef TRACE_KERNEL_H
 #define TRACE_KERNEL_H
@@ -22,14 +23,14 @@ enum status kernel_reject(const char *option, struct error *error, int number, c
  * *error says what is missing and how to get it. */
 enum status kernel_allows(const char *option, struct error *error);
 
-/* Says why programs could not be loaded or attached. `number` is the errno; `needs` says what the
- * programs need of the kernel. Returns STATUS_REJECTED. */
+/* Sets *error to the reason why programs could not be loaded or attached. `number` is the errno;
+ * `needs` names what the kernel must have, and says how to get it. Returns STATUS_REJECTED. */
 enum status kernel_report(const char *option, struct error *error, int number, const char *needs);
 
-/* Counts that the kernel keeps of a tracer's programs, added up over all CPUs. */
+/* Counts that the kernel keeps for each program, added up over all programs of a tracer. */
 struct kernel_counts {
-    uint64_t run_ns; /* run time of the programs, for the time in which the kernel measured it */
-    /* number of events that no program saw, because the program was already running */
+    uint64_t run_ns; /* run time of the programs, only while the kernel measured it */
+    /* number of times that a program missed an event because it was already running */
     uint64_t skipped;
 };
 
@@ -43,8 +44,9 @@ enum {
     KERNEL_ROOTS_MAX = 64
 };
 
-/* The server's processes in a map of the programs, from pid to one byte. The programs add the
- * children that a process forks, and remove processes that exit. */
+/* The server's processes, in a map of the programs in the kernel. The map's key is the pid, its
+ * value one byte. The programs add the children that a process forks, and remove processes that
+ * exit. */
 struct kernel_processes {
     /* the server's processes; owned; NULL if the database is embedded */
     struct server_process *server;
@@ -52,7 +54,8 @@ struct kernel_processes {
     bool is_of_cgroup;
     pid_t roots[KERNEL_ROOTS_MAX]; /* root processes of the server; all processes are in the map */
     size_t root_count;
-    /* true if the latest scan found a process; true if the latest scan added a process */
+    /* has_processes: the latest scan found a process; is_added: the latest scan added a process to
+     * the map */
     bool has_processes, is_added;
 };
 

@@ -1,9 +1,10 @@
 /*
- * The part of --waits=kernel that runs in the kernel. It adds up what the threads of the server do:
- * how long they use a CPU, wait for a CPU, and are blocked, by the system call that blocks them.
+ * The part of --waits=kernel that runs in the kernel. It adds up how long the threads of the server
+ * use a CPU, wait for a CPU, and are blocked in each system call.
  *
- * A thread changes its place when it is woken, and when a CPU switches from it or to it. The kernel
- * orders these moments for each thread, so a thread's entry needs no lock.
+ * The place of a thread (see switch_event.h) changes when the thread is woken, and when a CPU
+ * switches from or to the thread. The kernel orders these moments for each thread, so a thread's
+ * entry needs no lock.
  */
 #include "trace/bpf.h"
 #include "trace/switch_event.h"
@@ -51,7 +52,8 @@ struct {
     __type(value, struct switch_sum);
 } sums SEC(".maps");
 
-/* All entries are allocated beforehand: the programs run while the scheduler is locked. */
+/* All entries are allocated beforehand: the programs run while the scheduler is locked, and must
+ * not allocate memory then. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 65536);
@@ -80,7 +82,8 @@ static __always_inline __u32 place_of(struct task_struct *task, unsigned int sta
            call;
 }
 
-/* Adds to a place the part of the time from `since_ns` until now that counts. */
+/* Adds the time from since_ns to now_ns to a place, without the time before begin_ns and after
+ * end_ns. */
 static __always_inline void charge(__u32 place, __u64 since_ns, __u64 now_ns)
 {
     const __u64 from_ns = since_ns > begin_ns ? since_ns : begin_ns;

@@ -17,7 +17,7 @@ enum switch_state {
 
 enum {
     SWITCH_CALLS = 512,
-    /* number in place of the number of a call: the thread is in a page fault or in an unknown
+    /* used instead of the number of a call if the thread is in a page fault or in an unknown
      * call */
     SWITCH_NO_CALL = SWITCH_CALLS - 1,
     SWITCH_ON_CPU = SWITCH_STATES * SWITCH_CALLS,

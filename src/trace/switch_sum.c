@@ -22,8 +22,9 @@ static const struct {
     [KERNEL_OTHER] = {"other", "other", false},
 };
 
-/* What blocks a thread in a system call. The calls of the class KERNEL_DISK block only for files;
- * a thread that reads a socket sleeps, and a thread that reads a file does not. */
+/* The class of a thread that is blocked in a system call. read and write are listed with their
+ * class for sockets and pipes, where the thread sleeps. With a file the thread is blocked without
+ * sleeping, and kernel_waits_class returns KERNEL_DISK instead. */
 static const struct {
     short call;
     enum kernel_class class;
@@ -81,7 +82,7 @@ enum kernel_class kernel_waits_class(unsigned place, const char **call)
     }
     const bool is_of_file = strncmp(*call, "read", 4) == 0 || strncmp(*call, "write", 5) == 0;
     if (state == SWITCH_BLOCKS && class != KERNEL_DISK) {
-        /* the thread waits for a lock inside the kernel */
+        /* reads and writes of files wait for the disk, other calls for a lock inside the kernel */
         return is_of_file ? KERNEL_DISK : KERNEL_OTHER;
     }
     return class;

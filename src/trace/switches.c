@@ -110,7 +110,8 @@ static void add_sums(const struct switch_tracer *tracer, struct kernel_waits *wa
     free(of_cpus);
 }
 
-/* Returns the place of a thread that the programs never saw: its place has not changed. */
+/* Returns the place of a thread that the programs never saw. Such a thread has been in this place
+ * since the programs were attached. */
 static unsigned look_at(int proc, const char *folder)
 {
     char path[64], text[64], *end;
@@ -125,7 +126,7 @@ static unsigned look_at(int proc, const char *folder)
     return SWITCH_SLEEPS * SWITCH_CALLS + (is_call ? (unsigned)call : (unsigned)SWITCH_NO_CALL);
 }
 
-/* Adds what the threads of a process have been doing since their latest switch. */
+/* Adds the time since the latest switch of each thread of a process to the thread's place. */
 static void add_open(const struct switch_tracer *tracer, int proc, uint32_t pid,
                      const struct span *span, struct kernel_waits *waits)
 {

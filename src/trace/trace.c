@@ -29,15 +29,15 @@
  * records per second. */
 #define READ_NS (20 * MONO_NS_PER_MS)
 
-/* The shortest time for which records are held back, until it is known whether the gate was open
- * and the work was done when they began. */
+/* The shortest time for which records are held back. Only then is it known whether a record began
+ * after the opening of the gate and before the last answer. */
 #define HOLD_NS (100 * MONO_NS_PER_MS)
 
 /* Time between checks for a restart of the server. For a cgroup this time is four times as long. */
 #define CHECK_NS (250 * MONO_NS_PER_MS)
 
 /* The kernel measures the programs only for MEASURED_NS of each period, because measuring doubles
- * their time. */
+ * the run time of the programs. */
 #define MEASURED_NS (200 * MONO_NS_PER_MS)
 #define MEASURE_PERIOD_NS (2 * MONO_NS_PER_S)
 
@@ -90,8 +90,8 @@ struct tracer {
     /* held events; the first old_count of them are older than HOLD_NS */
     size_t held_count, old_count;
     int64_t next_process_ns;
-    FILE *early; /* events before the gate opened; NULL if there are no events, or all are in
-                    io.csv */
+    FILE *early; /* temporary file of the events before the gate opened; NULL if there are no such
+                    events, or they are in io.csv */
     int csv;
     char place[TRACE_PLACE_BYTES]; /* rank and machine, written at the beginning of each row */
     char *rows;
@@ -280,8 +280,8 @@ static bool exclude(const struct tracer *tracer, uint32_t tid)
                                 sizeof is_there, BPF_ANY) == 0;
 }
 
-/* Starts or stops the kernel's measurement of the programs. Other processes may also have the
- * programs measured, so only the growth of the run time in between is added. */
+/* Starts or stops the kernel's measurement of the programs. Other processes may also switch
+ * this measurement on, so only the growth of the run time between start and stop is added. */
 static void measure(struct tracer *tracer, int64_t now_ns, bool is_over)
 {
     const bool is_due = !is_over && (now_ns - tracer->begin_ns) % MEASURE_PERIOD_NS < MEASURED_NS;
@@ -336,7 +336,7 @@ static void *run_reader(void *argument)
     return NULL;
 }
 
-/* Traces this program, which contains the database, except for its present threads. */
+/* Traces this process, which contains the database, except for the threads that run now. */
 static bool trace_own(const struct tracer *tracer)
 {
     const unsigned char is_there = 1;

@@ -146,9 +146,9 @@ const struct histogram *trace_histogram(const struct trace_sum *sum, enum io_tra
 const struct trace_times *trace_times_at(const struct trace_sum *sum, size_t i, const char **mode,
                                          const char **file);
 
-/* Compares the server's counter number `i` with the trace: sets *counted to its increase and
- * *traced to the number of traced calls of the same kind. Returns false if they cannot be
- * compared. */
+/* Compares the server's counter number `i` with the trace: sets *counted to the counter's
+ * increase, and *traced to the number of traced calls of the same kind. Returns false if the two
+ * numbers cannot be compared. */
 bool trace_compare(const struct trace_sum *sum, size_t i, uint64_t *counted, uint64_t *traced);
 
 struct tracer;
@@ -164,7 +164,7 @@ void trace_destroy(struct tracer *tracer); /* `tracer` may be NULL */
 enum status trace_begin(struct tracer *tracer, const struct server_selector *selector, int csv,
                         const char *place, struct error *error);
 
-/* Note a moment (monotonic): when the server's counters were first read, the start of the run, the
+/* Note a moment (monotonic): the first reading of the server's counters, the start of the run, the
  * opening of the gate, and the last answer. Each function is called shortly before or after its
  * moment. `tracer` may be NULL. Times in io.csv are relative to the gate, or to the start if the
  * gate never opens. */

@@ -1,7 +1,7 @@
 /*
  * A library to preload into a program. Allocation number FAIL_AT (from 1) fails, and all others
- * succeed. With FAIL_FROM=1 all allocations after it also fail. When allocation FAIL_AT fails, the
- * library writes a byte to the file that FAIL_LOG names.
+ * succeed. With FAIL_FROM=1 all allocations after FAIL_AT also fail. When allocation FAIL_AT fails,
+ * the library writes a byte to the file that FAIL_LOG names.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static bool is_due(void)
     return true;
 }
 
-/* The library's declarations have reserved parameter names. */
+/* The parameter names differ from the names in glibc's declarations, which are reserved. */
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
 void *malloc(size_t size)
 {

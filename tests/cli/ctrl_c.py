@@ -12,8 +12,8 @@ import socket
 import harness
 from find_max import Searching
 
-# A blocked call has a grace of 10 s, and the count of a cut run another 10 s; the guard only detects a
-# hang.
+# After the signal, a blocked call may take 10 s, and counting the rows of the interrupted run another
+# 10 s. The guard only detects a hang.
 SOON_S = 60 * harness.SLOW
 
 

@@ -51,8 +51,8 @@ class Faults:
         server = self.SERVER(self)
         process, out = self.begin(server, "--on-drop", "reconnect:1000", sessions=sessions, **options)
         stop(server)
-        # During the outage every unfinished session makes no progress. On a slow machine some sessions
-        # have finished before.
+        # During the outage no unfinished session makes progress. On a slow machine some sessions have
+        # finished before the outage.
         self.wait_for_interval(process, out, lambda row: int(row["sessions_alive"]) == 0 and 0
                                < int(row["sessions_without_progress"]) <= sessions, "the outage")
         server.restart()
@@ -190,8 +190,8 @@ class Faults:
             ended = self.end(process, None)
             run = self.check_run(out, ended.code)
             self.assertEqual(run.sessions["finished"], 8, ended)
-            # A slow machine may delay an answer: that call is cut like the eight calls that the link
-            # swallowed.
+            # On a slow machine one more answer may be late. Its call is then cut, like the eight calls
+            # that the link swallowed.
             counters = run.json["counters"]
             cut, lost = counters["timeouts"], counters["connections_lost"]
             self.assertTrue(8 <= lost <= cut <= lost + counters["reconnects_failed"], counters)
@@ -238,9 +238,9 @@ class CutCalls:
         self.addCleanup(self.end_sleep)
         harness.wait_until(lambda: self.going_on() == 1, "the call of the other client")
         # MariaDB checks the connection of a sleeping call every 5 s and then ends the call itself: a
-        # time-out 1 s after such a check leaves append 4 s for ending the sessions. append takes at
-        # most 3 s: on a busy machine it may leave a session to the server. unit.setup tests that it
-        # ends all of them.
+        # time-out 1 s after such a check leaves append 4 s to end the sessions. append takes at most
+        # 3 s for this, and on a busy machine it may leave a session to the server. unit.setup tests
+        # that append ends all sessions.
         ended, run = self.run_append(3, 300, self.url, "--read", self.SLEEP_WITH_ROWS, "--timeout",
                                      f"{5 * harness.SLOW + 1}s", code=None)
         self.assertEqual(run.json["counters"]["timeouts"], 3)

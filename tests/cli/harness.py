@@ -151,7 +151,7 @@ class Case(unittest.TestCase):
         ended = Ended(process.returncode, out, err)
         self.assertNotEqual(ended.code, SANITIZER_EXIT, ended)
         self.assertNotIn(SECRET, out + err)
-        # With a sanitizer the program may be the bottleneck: then INVALID is right.
+        # With a sanitizer the program may be the bottleneck: then the verdict INVALID is right.
         is_slow = SLOW > 1 and code == 0 and ended.code == 6
         if code is not None and not is_slow:
             self.assertEqual(ended.code, code, ended)
@@ -278,7 +278,7 @@ class Case(unittest.TestCase):
             self.assertEqual(sum(int(row[column]) for row in intervals), total, column)
             self.assertEqual(int(summary[0]["rows_" + name]), total, column)
         self.check_sessions(run, intervals)
-        # Each interval begins at the end of the one before.
+        # Each interval begins at the end of the previous interval.
         for earlier, later in zip(intervals, intervals[1:]):
             self.assertAlmostEqual(float(earlier["end_s"]), float(later["start_s"]), places=3)
 
@@ -297,7 +297,7 @@ class Case(unittest.TestCase):
             self.assertEqual(sum(int(row[name]) for row in table), counters[name], name)
             self.assertEqual(sum(int(row[name]) for row in intervals), counters[name], name)
         if "recover" in run.json["latencies"]:
-            # An idle session never reconnects; an active session always tries to.
+            # An idle session never reconnects; an active session always tries to reconnect.
             self.assertEqual(run.json["latencies"]["recover"]["count"], counters["reconnects"])
         self.assertEqual(counters["connections_opened"], counters["connections_closed"])
 

@@ -19,8 +19,8 @@ def change_greeting(payload, version=None, is_mariadb=True, clear=0):
     """Returns the server's first packet with another version, or without some capabilities."""
     end = payload.index(b"\0", 1)
     tail = bytearray(payload[end + 1:])
-    # thread id 4, scramble 8, filler 1, capabilities 2, character set 1, status 2, capabilities 2,
-    # length 1, filler 6, MariaDB's capabilities 4
+    # Sizes in bytes: thread id 4, scramble 8, filler 1, capabilities 2, character set 1, status 2,
+    # capabilities 2, length 1, filler 6, MariaDB's capabilities 4.
     capabilities = tail[27:31]
     tail[27:31] = struct.pack("<I", struct.unpack("<I", capabilities)[0] & ~clear)
     if not is_mariadb:

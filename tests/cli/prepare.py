@@ -10,8 +10,8 @@ import harness
 
 OLTP = ("--workload", "oltp", "--set", "tables=2,table_size=12000")
 
-# A row takes some 50 µs, so a signal arrives in the middle of the load; `numbered`: the key is the
-# number of the row.
+# A row takes some 50 µs, so a signal arrives in the middle of the load. With `numbered`, the key is
+# the number of the row.
 SLOW_SCRIPT = """
 local rows, numbered = param("rows", 60000), param("numbered", true)
 local loops, varies = param("loops", 3000), param("varies", false)

@@ -11,14 +11,15 @@ class SessionLimits(harness.Case):
 
     def check(self, url, name, allowed, *options, code=4):
         """Opens more sessions than fit; as many as the limit allows must connect."""
-        # One after the other: MariaDB accepts a connection above max_connections until it knows whether
-        # that is an administrator, and refuses other logins at that moment.
+        # The sessions connect one after the other: MariaDB accepts a connection above max_connections
+        # until it knows whether the user is an administrator, and until then it refuses other logins.
         _, run = self.run_append(self.SESSIONS, self.SESSIONS * 50, url, "--recreate", "--no-check",
                                  "--connect-concurrency", "1", *options, code=code)
         limits = self.limits(run)
         self.assertIn(name, limits)
         self.assertEqual(limits[name]["allowed"], allowed, limits)
-        # the connection that asked counts as used, and is closed before the sessions connect
+        # append's own connection, which read the limits, counts as used; it is closed before the
+        # sessions connect
         room = min(limit["allowed"] - limit["used"] + 1 for limit in limits.values())
         self.assertEqual(room, limits[name]["allowed"] - limits[name]["used"] + 1, limits)
         # sessions of an earlier run may have left after append read the limits

@@ -13,8 +13,8 @@ OF_ROWS = {"append_p99.csv": "append_p99_ms"}
 OF_SCRIPTS = {"transactions_per_s.csv": "transactions_per_s",
               "transaction_p99.csv": "transaction_p99_ms"}
 
-# Very short runs, and runs that go on for more than a second after their first interval, which is
-# long enough to interrupt them.
+# QUICK: very short runs. SLOW: runs that last for more than a second after their first interval, so that
+# a test can interrupt them.
 RATE = 1500 // min(harness.SLOW, 2)
 QUICK = ("--sessions", "1,2", "--records", "1k,3k")
 SLOW = ("--sessions", "1,2", "--records", "3k,4k", "--rate", str(RATE), "null:")
@@ -92,7 +92,7 @@ class Sweep:
                                                  "state", "reason", "sessions", "records",
                                                  "exit_code")]
                      for row in self.rows],
-            # shares of clock ticks, which a short run may not have, and of a disk that was not used
+            # without figures that a short run may lack: shares of clock ticks, and of an unused disk
             "filled": [[bool(cell) for column, cell in row.items()
                         if not re.search("cpu_percent|iowait|_ms$|busy_percent", column)
                         or re.search("^(append|read|connect)_", column)]

@@ -95,8 +95,9 @@ class Low(Confined):
         self.assertNotIn(" of 500 sessions fit", ended.out)
         predicted, first = self.predict(command, 500, "sqlite:")
         self.assertEqual(first, "RLIMIT_NOFILE")
-        # One at a time: SQLite opens more files for a moment while it connects, and
-        # simultaneous connects would run out of them. Its sessions also share the index of its log.
+        # The sessions connect one at a time: during a connect SQLite opens more files for a moment, and
+        # simultaneous connects would exceed the limit on files. SQLite's sessions also share the index of
+        # the log.
         _, run = self.run_append(500, 500, "sqlite:", "--read", "none", "--no-check",
                                  "--connect-concurrency", 1, code=None, program=command)
         self.assertLessEqual(abs(run.sessions["connected"] - predicted), 6)

@@ -15,7 +15,7 @@ class Bounds(harness.Case, Searching):
         self.assertEqual(search.search["bound"], {"sessions": 20, "by": "user", "limit": None,
                                                   "where": None})
         self.assertIsNone(search.search["failed"])
-        # sessions were added to those of the level before, and no session was restarted
+        # each level kept the sessions of the previous level and added sessions
         self.assertEqual(search.sessions["requested"], 20)
         self.assertEqual([level["added"] for level in search.levels], [3, 3, 6, 8])
         self.assertRegex(ended.out, r"(?m)^Held +at least 20 sessions")
@@ -146,7 +146,7 @@ class Client(Confined, Searching):
         self.assertEqual((bound["by"], bound["limit"]), ("client", "RLIMIT_NPROC"))
         self.assertTrue(50 <= bound["sessions"] < 60, bound)
         if harness.SLOW > 1 and search.search["end"] == "found":
-            # ThreadSanitizer starts a thread together with the first one
+            # ThreadSanitizer starts a thread of its own together with the first thread
             self.assertEqual(search.search["held"], bound["sessions"] - 1)
             self.check_named(ended, search, "user_tasks", "client", "RLIMIT_NPROC")
             return
@@ -205,7 +205,7 @@ class Refused(harness.Case, Searching):
             self.assertRegex(ended.reason, r"mistaken\.lua:4: attempt to call a nil value")
             self.assertEqual(search.search["end"], "script")
             self.assertIn("mistaken.lua:4", search.json["causes"][0]["text"])
-            # between two levels no level is unfinished
+            # if the mistake is found between two levels, no level is unfinished
             self.assertIn(search.levels[-1]["outcome"], ("unfinished", "held")[:1 + (first > 0)])
             self.assertEqual(search.search["held"], first, search.search)
             self.assertIsNone(search.search["failed"])

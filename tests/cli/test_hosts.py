@@ -109,7 +109,7 @@ class Hosts(HostsCase):
         _, run = self.run_append(2, 200, self.url(a, b), "--recreate")
         self.assertEqual([self.count(one), self.count(two)], [100, 100])
 
-        # A host that refuses from the start costs each session that begins there a try.
+        # Each session that begins at a host that refuses from the start has one failed connect there.
         ended, run = self.run_append(4, 400, self.url("127.0.0.1:1", b))
         hosts = self.hosts(run)
         self.assertEqual(hosts["127.0.0.1:1"]["connects_failed"], "2")

@@ -7,7 +7,7 @@ import sqlite3
 import find_max
 import harness
 
-# The first claim holds. Rows 3 and 4 break the second one when a transaction has changed row 3.
+# The first claim holds. Rows 3 and 4 break the second claim when a transaction has changed row 3.
 SCRIPT = """
 dataset("t", 4, {{"id", "int32", row(), key = true}, {"n", "int32", row()},
     {"note", "text(5)", derive(row(), function(i) return i > 3 and "four" or null end)}})

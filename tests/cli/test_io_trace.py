@@ -11,7 +11,7 @@ class Embedded(io_trace.Traced):
     def test_threads_of_the_sessions_alone(self):
         """The trace includes neither the sampler's files nor io.csv itself."""
         out = self.folder / "run"
-        # long enough for these files to be written
+        # the run is long enough for append to write samples and rows of io.csv
         ended = self.append("2", "--duration", "2500ms", "--rate", "200", "--batch", "1", "--read",
                             "none", "--sample-interval", "100ms", "--io-trace", "--out", out)
         run = harness.Run(out)
@@ -19,7 +19,7 @@ class Embedded(io_trace.Traced):
         self.assert_sums(run, rows)
         self.assertEqual(len({row["tid"] for row in rows if row["row"] == "operation"}), 2)
         self.assertEqual(len({row["pid"] for row in rows if row["source"] == "own"}), 1)
-        # a commit is synced before it is acknowledged, one at a time
+        # SQLite commits one transaction at a time, and syncs a commit before it acknowledges the commit
         self.assertGreater(run.rows["acknowledged"], 100)
         self.assertGreaterEqual(run.json["io_trace"]["wal_fsyncs"], run.rows["acknowledged"])
         self.assertLess(rows[0]["time_ns"], 0)
@@ -59,7 +59,7 @@ class Embedded(io_trace.Traced):
         self.assertNotIn(">write, <", page, "a call that names no file")
         self.assertIn("stacked by layer", page)
         self.assertIn("The mean number in flight; each line includes the lines below it.", page)
-        # a chart of these would have no lines left for the waits of the sessions
+        # a chart of these times would have no lines left for the waits of the sessions
         self.assertNotIn("io.fsync.vfs", page)
 
     def test_requests_alone(self):

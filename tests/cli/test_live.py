@@ -168,7 +168,7 @@ class Live(harness.Case):
         })())"""))
         self.assertEqual(chosen, ["false", True, True])
         self.assertIn("RUNNING", chromium.run("document.querySelector('.verdict:not([hidden]) b').textContent"))
-        # the page asks for the next state before it draws one
+        # the page asks for the next state before it draws the latest state
         drawn = chromium.run("window.renewed")
         harness.wait_until(lambda: chromium.run("window.renewed") > drawn, "another second on the page")
         process.send_signal(signal.SIGINT)
@@ -194,7 +194,7 @@ class Live(harness.Case):
         self.assertTrue(chromium.run("document.querySelector('button[name=save]').disabled") or
                         chromium.run("document.querySelector('main').childElementCount > 0"))
         harness.wait_until(lambda: chromium.run("document.querySelectorAll('figure .plot').length > 3"), "charts")
-        # what the reader chooses is not part of the file
+        # the saved file does not contain what the reader has selected on the page
         chromium.run("document.querySelector('figure .key').click()")
         running = self.save(chromium, "running")
         process.send_signal(signal.SIGINT)

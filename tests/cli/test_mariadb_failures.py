@@ -33,7 +33,7 @@ class Blocked(harness.Mariadb):
         ids = harness.wait_until(lambda: len(self.waiting()) == 10 and self.waiting(),
                                  "all sessions wait for the lock")
         self.sql(f"kill {how} {ids[0]}")
-        # A killed query shows when its session waits again; a killed connection disappears.
+        # After KILL QUERY the session soon waits again; after KILL CONNECTION it disappears.
         if how == "connection":
             harness.wait_until(lambda: ids[0] not in self.waiting(), "the end of the connection")
         locker.stdin.close()

@@ -32,7 +32,7 @@ class Shapes(harness.Mariadb):
     def test_churn(self):
         before = self.connections()
         _, run = self.run_append("5", "5000", self.url, "--churn", "2", code=None)
-        # Ten batches per session: it reconnects after the second, fourth, sixth and eighth.
+        # Each session has ten batches, and reconnects after the second, fourth, sixth and eighth batch.
         self.assertEqual(run.json["counters"]["churns"], 20)
         self.assertEqual(run.json["latencies"]["reconnect"]["count"], 20)
         self.assertEqual(run.json["latencies"]["connect"]["count"], 5)

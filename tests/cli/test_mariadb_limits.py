@@ -15,7 +15,7 @@ class MariadbLimits(Confined):
     def test_max_connections(self):
         server = PrivateMariadb(self, max_connections=150)
         command = self.command()
-        # one at a time: while a surplus session logs in, the server also refuses others
+        # sessions connect one at a time: while a surplus session logs in, the server also refuses other sessions
         finding = self.check_limit(command, 300, server.url, "--connect-concurrency", 1, code=4,
                                    first="max_connections", limit=("sessions", "database"))
         self.assertRegex(finding["evidence"], r"Too many connections; 150 allowed")
@@ -32,7 +32,7 @@ class MariadbLimits(Confined):
         server = PrivateMariadb(self, prefix=self.as_other_user(180))
         pid = self.server_pid(server)
         command = self.command()
-        # the limits and tasks of another user's process are visible by its pid
+        # with the pid, append can read the limits and tasks of another user's process
         options = ["--server-pid", pid]
         finding = self.check_limit(command, 300, server.url, *options, code=4,
                                    first="RLIMIT_NPROC", limit=("user_tasks", "server"))

@@ -103,7 +103,7 @@ class Metrics(harness.Case):
                 values = parse(self, self.get(port))
                 return values if values[rows] > number else None
 
-            # intervals.csv has a row slightly earlier than the page
+            # a row is in intervals.csv slightly before it is on the page
             first = harness.wait_until(lambda: more_than(0), "rows in the metrics")
             self.assertEqual(first["append_running"], 1)
             self.assertEqual(first["append_sessions_requested"], 4)

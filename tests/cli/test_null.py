@@ -69,7 +69,7 @@ class Null(harness.Case):
         first = self.start("2", "10", "null:")
         second = self.start("2", "10", "null:")
         codes = sorted(self.end(process, None).code for process in (first, second))
-        # Both runs may begin in the same millisecond: then the second is refused, and no files are mixed.
+        # Both runs may begin in the same millisecond: then the second run is refused, and no files are mixed.
         self.assertIn(codes, ([0, 0], [0, 2]))
 
     def test_hgrm_files(self):

@@ -256,7 +256,7 @@ class Sqlite(OdbcCase, harness.Case):
         self.assert_note(ended, run, r"no parameter arrays: multi-row INSERT")
         self.assertTrue(run.json["connection"]["is_embedded"])
         self.assertEqual(self.sql("pragma journal_mode"), "wal")
-        # a connection string is not the place of the data
+        # a connection string does not show where the data is
         self.assertIsNone(run.json["io"]["data_directory"])
         self.assertRegex(ended.out, "(?m)^Disk +append cannot measure the size of tables in this database$")
 

@@ -97,7 +97,7 @@ class Failures:
                              out, "--recreate")
         harness.wait_until(lambda: len(self.blocked()) == 3, "three blocked sessions")
         process.send_signal(signal.SIGINT)
-        # A blocked call has a grace of 10 s; the guard only detects a call that never ends.
+        # A blocked call may take another 10 s; the guard only detects a call that never ends.
         self.end(process, 130, timeout_s=harness.GUARD_S)
         run = self.check_run(out, 130)
         self.assertEqual(run.rows["acknowledged"], 300)

@@ -95,7 +95,7 @@ class Generated(harness.Case):
         self.need("zsh")
         ended = run("zsh", "-n", DOCS / "_append")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        # Prints what the completion offers to zsh for the command that the words name.
+        # Prints everything that the completion offers to zsh after the given words.
         script = ("_arguments() { print -l -- $options }; _files() { };"
                   "_describe() { print -l -- $commands }; CURRENT=$#; words=(\"$@\"); . \"$0\"")
         offered = run("zsh", "-f", "-c", script, DOCS / "_append", "append", "check", "--").stdout

@@ -191,7 +191,7 @@ class Alone(certify.Harm, certify.Power):
         super().setUpClass()
         cls.server.stop("fast")
         cls.data = cls.server.home / "data"
-        # below a shared mount, as everywhere with systemd
+        # the data directory is below a shared mount, as on all systems with systemd
         subprocess.run(["sh", "-ec", """mount --bind "$0" "$0"; mount --make-shared "$0"; cd "$0"
                         mv data aside; mkdir data; truncate -s 1G image; mkfs.ext4 -q -F image
                         mount -o loop image data; rmdir data/lost+found; cp -a aside/. data
@@ -331,7 +331,7 @@ class PartOfAFileSystem(harness.Case):
         subprocess.run(["sh", "-ec", """cd "$0"; mkdir whole; truncate -s 1G image; mkfs.ext4 -q -F image
                         mount -o loop image whole; mv data whole/data; touch whole/of-others; mkdir data
                         mount --bind whole/data data; umount whole""", server.home], check=True)
-        # a defect of append could have mounted it twice
+        # a defect of append could have mounted the data directory twice
         self.addCleanup(subprocess.run, ["sh", "-c", "while mountpoint -q \"$0\"; do umount \"$0\" || exit; done", data],
                         check=True)
         self.addCleanup(server.stop)

@@ -62,7 +62,7 @@ class Small(harness.Case):
         # the sessions of the previous run may not have ended yet
         for _ in range(3):
             self.run_append("10", "1000", server.url)
-        # One after the other: a refused session holds a place until it is closed.
+        # Sessions connect one after the other: a refused session holds a place until it is closed.
         _, run = self.run_append("20", "2000", server.url, "--min-sessions", "10",
                                  "--connect-concurrency", "1", code=4)
         self.assertEqual(run.sessions["connected"], 10)

@@ -237,7 +237,7 @@ class Compose(harness.Case):
                 self.assertRegex(port, r"^127\.0\.0\.1:\d+:\d+$")
         text = (harness.ROOT / "docs/ci.md").read_text()
         example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, flags=re.S)[1])
-        # The example uses only commands that another repository has: those of the package, not of these sources.
+        # The example uses only the commands of the package: another repository does not have these sources.
         steps = [step for step in example["jobs"]["smoke"]["steps"] if "run" in step]
         for step in steps:
             subprocess.run(["bash", "-n"], input=step["run"], text=True, check=True, timeout=60)

@@ -35,7 +35,7 @@ def parse_compose():
         words += ["--tmpfs", f"{place}:mode=1777"]
     for name, value in service.pop("ulimits").items():
         bounds = list(value.values()) if isinstance(value, dict) else [value, value]
-        # not every root may raise the limits of this machine
+        # even root may be unable to raise the limits of this machine, for example in a container
         most = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[1]
         soft, hard = (bound if most < 0 else min(bound, most) for bound in bounds)
         words += ["--ulimit", f"{name}={soft}:{hard}"]
@@ -81,7 +81,7 @@ class Docker(containers.Contained):
         volume.mkdir()
         volume.chmod(0o1777)
         self.folder.chmod(0o755)
-        # An overlay on a disk is on that disk; os.major is 0 when the daemon's files are not on a disk.
+        # Files in an overlay are on the disk of the daemon's files; os.major is 0 if these are not on a disk.
         disk = os.major(os.stat(self.engine.home).st_dev)
         for words, is_on_disk in (((), disk != 0),
                                   (("--volume", f"{volume}:{containers.DATA}"), disk != 0),

@@ -128,7 +128,7 @@ class Killed(harness.Postgresql):
         locker = self.lock()
         self.wait_for_blocked(10)
         process.send_signal(signal.SIGINT)
-        # A blocked call has a grace of 10 s; the guard only detects a call that never ends.
+        # A blocked call may take another 10 s; the guard only detects a call that never ends.
         ended = self.end(process, 130, timeout_s=harness.GUARD_S)
         locker.stdin.close()
         locker.wait()

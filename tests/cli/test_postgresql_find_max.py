@@ -14,7 +14,8 @@ class Limits(harness.Case, Searching):
     def test_max_connections(self):
         """97 of 100 sessions: three are reserved for superusers."""
         server = PrivateServer(self, max_connections=100)
-        # One after the other: a refused session holds a place until it is closed, and would mislead the search.
+        # Sessions connect one after the other: a refused session holds a place until it is closed, and would
+        # mislead the search.
         ended, search = self.find_max(server.url, *HOLD, "--batch", 10, "--first", 50,
                                       "--connect-concurrency", 1)
         self.assertEqual((search.search["held"], search.search["failed"]), (97, 98))

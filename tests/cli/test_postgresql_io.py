@@ -39,7 +39,7 @@ class Io(harness.Case):
         else:
             self.assertGreaterEqual(io["device_written_mib"] * mib, 0.9 * wal)
             self.assertGreater(io["device_flushes"] + io["device_writes"], rows / 100 / 8)
-            # a row also has a header in the table, and another one in the log
+            # a row also has a header in the table and a header in the log
             self.assertGreater(io["write_amplification"], 1)
         samples = run.table("samples.csv")
         self.assertEqual(int(samples[-1]["rows_held"]), rows)

@@ -179,7 +179,8 @@ class OfProcess(io_trace.Traced):
         self.assertEqual(sum(row["device_ns"] for row in writes), 0)
         pid = writes[0]["pid"]
         late = self.only(rows, row="request", mode="W", pid=pid)
-        # alone all of it; beside tests that write and sync much, 4 MiB were once not among this process's rows
+        # If the test runs alone, all bytes are in these rows. Beside tests that write and sync much, 4 MiB of
+        # them can be missing.
         self.assertGreaterEqual(sum(row["size_bytes"] for row in late), 160 * 65536 * 0.5)
         self.assertTrue(any(row["source"] == "writeback" for row in late))
 

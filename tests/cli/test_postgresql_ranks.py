@@ -72,7 +72,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         words = ("9", self.url, "--rate", "2000", "--batch", "10", "--duration", "2", "--recreate")
         _, alone = self.run_append(*words)
         _, run = self.run_ranks(3, *words)
-        # each rank is judged by its own share of the rate; its other reasons depend on how busy the machine is
+        # each rank is judged by its own share of the rate; other reasons of its verdict depend on the machine's load
         self.assertNotIn("rate", " ".join(row["verdict_reason"] for row in run.table("ranks.csv")))
         self.assertEqual(run.json["batches"]["due"], alone.json["batches"]["due"])
         self.assertEqual(run.json["outcome"]["stop_reason"], "duration")
@@ -144,7 +144,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
         search = self.check_search(out, self.end_ranks(process, 0),
                                    more=("ranks.csv", "ranks_samples.csv"))
         self.assertEqual((search.search["held"], search.search["end"]), (10, "bound"))
-        # where a session of the killed server lives a moment longer, the next level begins, and fails
+        # if a session of the killed server lives a moment longer, the next level begins, and fails
         self.assertEqual(next(level["sessions"] for level in search.levels
                               if level["outcome"] == "failed"), 10, search.levels)
         self.assertEqual(search.sessions["dropped"], 10)
@@ -173,7 +173,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
 
     def test_find_max_that_is_interrupted(self):
         out = self.out()
-        # mpirun kills after a second by default, which is short on a busy machine
+        # by default mpirun kills the ranks one second after the signal, which is too soon on a busy machine
         process = self.start_search(out, "--mca", "odls_base_sigkill_timeout", "5")
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=harness.GUARD_S)
@@ -218,7 +218,7 @@ class PostgreSQL(Ranks, Searching, Sweeping, harness.Postgresql):
     def test_a_rank_that_is_killed(self):
         """mpirun ends the other ranks, which still report their results and the machine of the lost rank."""
         out = self.out()
-        # mpirun kills after a second by default, which is short on a busy machine
+        # by default mpirun kills the ranks one second after the signal, which is too soon on a busy machine
         process = self.start_ranks(3, "30", self.url, "--rate", "3000", "--duration", "60",
                                    "--recreate", "--out", out,
                                    mpirun=("--mca", "odls_base_sigkill_timeout", "5"))

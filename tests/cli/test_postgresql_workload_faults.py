@@ -15,7 +15,7 @@ transaction("add", function()
 end, {isolation = "serializable", tries = 0})
 """
 
-# The first claim holds, the second one is broken by two rows.
+# The first claim holds. Two rows break the second claim.
 CLAIMS = """
 dataset("one", 3, {{"id", "int32", row(), key = true}})
 local get = statement("get", "SELECT id FROM one WHERE id = 1")

@@ -7,7 +7,8 @@ import harness
 import ranks
 from ranks import Ranks
 
-# No rank reads another rank's memory, which would work even when that rank is stopped.
+# With these options ranks do not read each other's memory. Such reads would work even while the other
+# rank is stopped.
 BY_PIECES = ("--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none")
 ALONE = ("--enable-recovery", *BY_PIECES)  # the other ranks survive
 PRELOADED = ("-x", f"LD_PRELOAD={ranks.FAULTY_MODULE}")

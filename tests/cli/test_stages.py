@@ -34,7 +34,7 @@ class Stages(harness.Case):
         self.assertEqual([int(stage["stage"]) for stage in stages], [1, 2, 4, 5])
         self.assertEqual(int(stages[2]["sessions_working"]), 1)
         self.assertEqual(int(run.table("intervals.csv")[0]["sessions_working"]), 4)
-        # session 3 works for less time than session 0, and its longest gap does not include the time that it waits
+        # session 3 works for less time than session 0, and its longest gap does not include its waiting time
         sessions = run.table("sessions.csv")
         waited_s = 3
         self.assertLess(float(sessions[3]["worked_s"]), waited_s)

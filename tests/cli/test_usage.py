@@ -240,7 +240,7 @@ class Unwritable(harness.Case):
         if os.geteuid() != 0:
             self.refused("1", "1", "null:", "--out", closed / "run", code=2, pattern=r"closed")
             return
-        # Root may write anywhere: run a copy of the program as the user nobody, in a folder it can reach.
+        # Root may write anywhere: run a copy of the program as the user nobody, in a folder that this user can reach.
         os.chmod(self.folder, 0o755)
         copy = shutil.copy(harness.BINARY, self.folder / "append")
         self.refused("1", "1", "null:", "--out", closed / "run", code=2, pattern=r"closed",

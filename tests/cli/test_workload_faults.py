@@ -51,7 +51,6 @@ class Wrong(workload_faults.Case):
             with self.subTest(text):
                 self.check_refused(text, pattern)
 
-    # some 4 x 10^15 steps in a C function, which does not notice the end of the run
     def test_what_is_no_text(self):
         script = self.folder / "code.lua"
         script.write_bytes(b"\x1bLua\x54\0\x19\x93\r\n\x1a\n" + bytes(100))

@@ -18,7 +18,7 @@ transaction("work", function()
     depth:add(n - 50)
 end)
 """
-# SQLite refuses a transaction's write if another transaction has written since the first one has read.
+# SQLite refuses the write of a transaction that has read, if another transaction has written in between.
 CONFLICTS = """
 local t = dataset("t", 1, {{"i", "int32", row(), key = true}, {"n", "int32", 0}})
 local get = statement("get", "SELECT n FROM t WHERE i = 1")

@@ -68,7 +68,7 @@ class Workloads(harness.Case):
         return next(entry for entry in run.json["operations"] if entry["name"] == name)
 
     def test_select_insert(self):
-        # --rate, because the key of the log is a time in ms: without it, two rows could have one key
+        # --rate, because the key of the log is a time in ms: without --rate, two rows could have the same key
         _, run = self.run_append("4", f"sqlite:{self.database}", "--workload", "select-insert",
                                  "--set", "rows=20000", "--transactions", "402", "--rate", "500")
         self.check_transactions(run)

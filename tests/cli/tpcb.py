@@ -8,7 +8,7 @@ import signal
 
 import harness
 
-# A table that is divided, a table that it refers to, and a table that refers to both.
+# A table with partitions, a table to which it refers, and a table that refers to both tables.
 SCRIPT = """
 local count, by = param("count", 4), param("by", "range", "", {"range", "hash"})
 local rows, keys = param("rows", 25000), param("keys", true)

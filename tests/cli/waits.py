@@ -203,6 +203,6 @@ class OfPostgresql(Waits):
         self.end(process, 0)
         waits = self.check_run(out, 0).json["waits"]
         self.assertEqual(waits["polls_failed"], 1)
-        # the second: the connection was reset before the server's reason was read
+        # the second text appears if the connection was reset before the server's reason was read
         self.assertRegex(waits["failure"], "terminating connection|server closed the connection unexpectedly")
         self.assertGreater(waits["polls"], 10)

@@ -8,7 +8,7 @@ import harness
 TABLE = 'dataset("t", 100, {{"id", "int32", row(), key = true}})\n'
 GET = 'local get = statement("get", "SELECT id FROM t WHERE id = ?", {"int32"})\n'
 
-# A search that does not end.
+# A search that takes some 4 x 10^15 steps in a C function, which does not notice the end of the run.
 ENDLESS_PATTERN = 'local a = ("a"):rep(40) a:find(("a*"):rep(20) .. "b")'
 
 # Two rows that sessions update in opposite orders, and the key of each try: a counter gives a
@@ -217,8 +217,8 @@ class Faults(Case):
         counters = run.json["counters"]
         self.assertEqual((counters["found"], counters["not_found"]), (10, 0))
         self.assertEqual(run.json["outcome"]["verdict"], "VALID", run.json["outcome"])
-        # Each transaction has three tries. The latency "try" is the time of the last one, the latency
-        # "transaction" that of all three.
+        # Each transaction has three tries. The latency "try" is the time of the last try, the latency
+        # "transaction" the time of all three tries.
         latencies = run.json["latencies"]
         self.assertLess(latencies["try"]["mean_ms"], latencies["transaction"]["mean_ms"])
 

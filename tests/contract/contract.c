@@ -252,8 +252,8 @@ static struct connection_statements {
 } connection_statements[4];
 static pthread_mutex_t prepared_lock = PTHREAD_MUTEX_INITIALIZER; /* protects `conn` */
 
-/* Returns the entry of a connection. If `conn` is NULL, returns an unused entry. Returns NULL if it
- * is not found. */
+/* Returns the entry of a connection. If `conn` is NULL, returns an unused entry. Returns NULL if
+ * no such entry is found. */
 static struct connection_statements *find_prepared(const struct adapter_conn *conn)
 {
     size_t i = 0;

@@ -30,8 +30,7 @@ void contract_expect(struct contract *contract, enum status status, enum status 
 /* Fills *info with the adapter's description of the connection. */
 void contract_inspect(const struct contract *contract, struct connection_info *info);
 
-/* Translates a test's SQL for the database. Returns NULL if the database has no translation of
- * it. */
+/* Translates a test's SQL for the database. Returns NULL if there is no translation. */
 const char *contract_translate(const struct contract *contract, const char *sql);
 
 /* Returns whether the database has SQL's keys, ALTER, INSERT and joins. */

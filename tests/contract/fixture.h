@@ -40,8 +40,7 @@ struct value_case {
     const char *column;
     enum column_type type;
     const char *expression; /* SQL expression that returns the text */
-    /* The expected texts. A text is NULL if it is the sample itself, with bytes as hexadecimal
-     * digits. */
+    /* The expected texts. NULL stands for the sample itself, with bytes as hexadecimal digits. */
     const char *expected[SAMPLE_COUNT];
 };
 
@@ -112,7 +111,8 @@ struct fixture {
     const char *broken_sqlstate;    /* SQLSTATE of a broken connection; NULL if not checked */
     const char *duplicate_sqlstate; /* SQLSTATE of a duplicate key; NULL if not checked */
     const char *endless_sql;        /* a query that runs for a minute */
-    /* Queries the server's port, if the target has none. NULL if the server has no port. */
+    /* A query for the server's port, used if the target has no port. NULL if the server has no
+     * port. */
     const char *port_sql;
     /* Creates the table "indexed" (a, b, c, d, e), in which only e is unique by itself. NULL if the
      * suite's own SQL works. */
@@ -122,7 +122,7 @@ struct fixture {
     const char *generated_sql;
     /* The list ends with a zeroed entry. A statement that is not listed has no translation. */
     const struct phrase *phrases;
-    const struct column *time; /* column of every table that distinguishes its rows, or NULL */
+    const struct column *time; /* column that distinguishes the rows of each table, or NULL */
     /* name of the first session limit that the adapter reports; NULL if it is max_connections */
     const char *session_limit;
     /* Creates the table "keyed" (id int, v varchar(60)) in a database without keys. NULL if the
@@ -149,7 +149,7 @@ struct fixture {
     bool sends_small_batches;
     bool holds_results;   /* the client library holds a whole result before its first row */
     bool opens_silently;  /* append_open sends nothing to the server */
-    bool reconnects_idle; /* an idle connection that has ended is replaced without loss */
+    bool reconnects_idle; /* an idle connection that ends is replaced, and no row is lost */
     /* Tables have no columns until they have rows, so every_type and keyed are not declared. */
     bool has_no_columns;
     bool has_no_deferred;  /* constraints are not deferred to the end of a transaction */

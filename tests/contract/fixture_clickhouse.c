@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The database of the test: each test uses its own, so that others may use the server. */
+/* The database of this process. Other tests can use the server at the same time. */
 static char database[40];
 static char user[64];
 static struct observer place;

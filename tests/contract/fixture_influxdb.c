@@ -11,7 +11,7 @@
 
 #include "adapters/influxdb.h"
 
-/* The database of the test: each test uses its own, so that others may use the server. */
+/* The database of this process. Other tests can use the server at the same time. */
 static char database[40];
 static struct observer place;
 

@@ -1,7 +1,7 @@
 /*
  * The stand-in for a Machbase server (tests/standin/machbase_standin.py). The tests connect through
- * the vendor's client library, which APPEND_TEST_MACHBASE_LIB names. Without the library they are
- * skipped. The rows that arrived are read from the stand-in's own list.
+ * the vendor's client library, which APPEND_TEST_MACHBASE_LIB names. Without the library the
+ * tests are skipped. The rows that arrived are read from the stand-in's own list.
  */
 #include "observer.h"
 

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The database of the test: each test uses its own, so that others may use the server. */
+/* The database of this process. Other tests can use the server at the same time. */
 static char database[40];
 static char url_text[512];
 static char password_text[512];

@@ -8,7 +8,7 @@
 
 #include "base/url.h"
 
-/* The schema of the test: each test uses its own, so that others may use the server. */
+/* The schema of this process. Other tests can use the server at the same time. */
 static char schema[40];
 static char application[40];
 static PGconn *observer;
@@ -155,7 +155,7 @@ static const struct fixture *open_fixture(void)
     };
     const char *url = getenv("APPEND_TEST_POSTGRESQL");
     const char *password_url = getenv("APPEND_TEST_POSTGRESQL_PASSWORD_URL");
-    static struct url place, password; /* never freed: the targets have their texts */
+    static struct url place, password; /* never freed: the targets point to their texts */
     struct error error = {.kind = ERROR_NONE};
     char sql[160];
 

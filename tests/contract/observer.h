@@ -1,5 +1,5 @@
-/* How fixtures read databases without a client library: over HTTP/1.0, with code of their own. This
- * also starts stand-ins (tests/standin), which are separate programs. */
+/* Reads databases for the fixtures over HTTP/1.0, without a client library. Also starts stand-ins
+ * (tests/standin), which are separate programs. */
 #ifndef CONTRACT_OBSERVER_H
 #define CONTRACT_OBSERVER_H
 
@@ -21,7 +21,7 @@ bool observer_request(const struct observer *to, const char *request, const char
 bool observer_request_json(const struct observer *to, const char *request, const char *headers,
                            const char *body, const char *path, char text[FIXTURE_TEXT_BYTES]);
 
-/* Starts NAME_standin.py with up to four arguments, terminated by NULL. If it cannot, prints the
+/* Starts NAME_standin.py with up to four arguments, terminated by NULL. If this fails, prints the
  * reason and returns false. */
 bool observer_start(struct observer *to, const char *name, const char *const *arguments);
 bool observer_command(const char *command); /* sends a line and reads its answer up to "ok" */

@@ -32,7 +32,7 @@ static const int64_t time_samples[] = {45296789012345, 0, 86399999999999, 1000};
 static const int64_t timestamp_samples[] = {1709210096789012345, INT64_MIN, INT64_MAX, -1};
 static const int32_t modern_date_samples[] = {19782, 0, 49672, 1};
 static const int64_t modern_samples[] = {1709210096789012345, 0, 4291747199999999999, 1};
-/* Without the values that a database takes for NULL. */
+/* Samples without the values that some databases take for NULL. */
 static const int16_t inner_int16_samples[] = {1234, INT16_MIN + 1, INT16_MAX, 0};
 static const int32_t inner_int32_samples[] = {123456, INT32_MIN + 1, INT32_MAX, -1};
 static const int64_t inner_int64_samples[] = {1234567890123, INT64_MIN + 1, INT64_MAX, -1};

@@ -21,8 +21,8 @@ void samples_use_modern_times(bool is_wanted);
  * before samples are created. */
 void samples_leave_out_extremes(bool is_wanted);
 
-/* Sets the column whose values count up, also from one batch to the next. NULL if there is no such
- * column. */
+/* Sets the column whose values count up in each batch and continue in the next batch. `time` is
+ * NULL if there is no such column. */
 void samples_count_time(const struct column *time);
 
 /* Creates `row_count` rows for `table`. Row r has sample r modulo SAMPLE_COUNT. A column named id

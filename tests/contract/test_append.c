@@ -24,7 +24,8 @@ static void test_row_counts(void **state)
     table_fini(&table);
 }
 
-/* Appends batches of so many sizes that an adapter cannot keep a prepared statement for each. */
+/* Appends batches of so many sizes that an adapter cannot keep a prepared statement for each
+ * size. */
 static void test_many_sizes(void **state)
 {
     struct contract *contract = *state;
@@ -144,7 +145,7 @@ static void test_kept_rows(void **state)
         return;
     }
     contract_make_table(contract, "keyed", contract->fixture->no_rollback_sql, &table);
-    /* open with the facts that another connection has learned, as a session does */
+    /* open a connection as a session does: with the facts of an earlier connection */
     static struct connection_info info;
     contract_inspect(contract, &info);
     contract_close(contract, contract->conn);
@@ -349,7 +350,7 @@ static void test_rows_left_out(void **state)
 }
 
 /* The table changes while a connection is open. After it was created again, appends continue. After
- * a column was dropped, they fail. */
+ * a column was dropped, appends fail. */
 static void test_table_changes(void **state)
 {
     struct contract *contract = *state;

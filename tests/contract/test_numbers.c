@@ -12,7 +12,7 @@ enum {
     MANY = 200 * KEYS
 };
 
-/* How many rows of an answer to take, and the rows taken so far. */
+/* The number of rows to take from an answer, and the rows taken so far. */
 struct taken {
     struct contract *contract;
     uint64_t rows;

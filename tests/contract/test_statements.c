@@ -610,8 +610,9 @@ static void read_row(struct contract *contract, const struct statement *statemen
     assert_int_equal(answer.rows, 1);
 }
 
-/* Values that a prepared statement sent read back as appended values do, both with a prepared
- * statement and as text. A row is also found by comparing its columns with its values. */
+/* Values that a prepared statement sent are read back like appended values, by a prepared statement
+ * and by a statement sent as text. A statement that compares all columns with these values finds
+ * the row. */
 static void test_declared_types(void **state)
 {
     static struct declared declared;

@@ -40,7 +40,8 @@ static inline char *fuzz_text(const uint8_t *data, size_t size)
 }
 
 /* Copies a text and changes the letters and digits of `length` bytes from `at` on. This part is a
- * secret, so the change must not show when the text is shown. The caller frees the copy. */
+ * secret, so the program must show the same for the text and for the copy. The caller frees the
+ * copy. */
 static inline char *fuzz_change(const char *text, size_t at, size_t length)
 {
     char *other = strdup(text);

@@ -1,5 +1,5 @@
 /* Answers of HTTP servers: an answer is read in the same way however it is divided into parts, and
- * reading stops at its end. */
+ * reading stops at the end of the answer. */
 #include "fuzz/fuzz.h"
 
 #include "adapters/http.h"

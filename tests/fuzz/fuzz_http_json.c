@@ -34,7 +34,8 @@ static void check_rows(const json_t *json)
     fuzz_require(error_is_set(&error) == (status != STATUS_OK), "a failure has an error");
 }
 
-/* Checks that the elements of an array in JSON are JSON, and that the text without them is JSON. */
+/* Checks that the elements of an array in JSON are JSON, and that the text without these
+ * elements is JSON. */
 static void check_elements(const char *text, size_t size)
 {
     struct http_splitter splitter = {.name = "rows"};

@@ -1,4 +1,4 @@
-/* SQL from the user, split into statements: consecutive parts of the text. */
+/* SQL from the user, split into statements. The statements are consecutive parts of the text. */
 #include "fuzz/fuzz.h"
 
 #include "base/ask.h"

@@ -322,7 +322,7 @@ def sections(name, folder, url):
         if "--json" in command:
             printed = masker.json(json.loads(printed))
         else:
-            # In a table of a sweep or a search only the size stays.
+            # In the table of a sweep or a search, keeps only the first column, which is the size.
             printed = re.sub(r"^( +\d+)((?: +(?:[\d,.]+\*?|unknown\*?))+)$", r"\1 # #", printed, flags=re.M)
             if command[:1] == ["compare"]:
                 # Keeps only the figures that are always present, and masks the ratio, which is measured.

@@ -32,9 +32,9 @@ FIELDS = ("name", "claim", "file", "old", "new", "test")
 SKIPPED = 77
 RANDOM_ROOMS = ("measure", "figures", "script", "limits", "load")
 RANDOM_RULES = ["universal.rules", "c_like.rules", "c.rules"]
-# The tests that a random mutation of a file may make fail, besides unit.FILE: those that need no server and run most
-# of the file's lines in the shortest time, as gcov counted them; quick ones first. After RANDOM_LIMIT_S no further
-# test begins.
+# The tests that a random mutation of a file may make fail, besides unit.FILE. These tests need no server, and run most
+# of the file's lines in the shortest time, as measured with gcov. Quick tests are first. After RANDOM_LIMIT_S no
+# further test begins.
 RANDOM_LIMIT_S = 90
 SANITIZED_LIMIT_S = 300 # the same for the build with AddressSanitizer
 RANDOM_TESTS = {
@@ -111,7 +111,7 @@ RANDOM_TESTS = {
                     "cli.workload_endless",
     "script/values": "unit.script unit.plan cli.dry_run cli.tpcb cli.workload_values",
 }
-# The tests that are tried after those, if APPEND_TEST_POSTGRESQL and APPEND_TEST_MARIADB name servers (harness.py).
+# The tests that are tried after RANDOM_TESTS, if APPEND_TEST_POSTGRESQL and APPEND_TEST_MARIADB name servers (harness.py).
 RANDOM_SERVER_TESTS = {
     "limits/evidence": "cli.postgresql_limits",
     "limits/limits": "cli.postgresql_limits",
@@ -379,7 +379,7 @@ def prove(mutations, folder):
             broken[suite, case] = str(wrong)
             print(f"mutate.sh: {wrong}", file=sys.stderr, flush=True)
     counts = {}
-    # The mutations of one file follow each other: the restored file is built together with the next one.
+    # The mutations of one file follow each other: the restored file is built together with the next mutation.
     for mutation in sorted(mutations, key=lambda one: one.file):
         begin = time.monotonic()
         if (mutation.suite, mutation.case) in broken:

@@ -3,8 +3,8 @@
  *
  * The first line of a file declares the columns, NAME:TYPE or NAME:TYPE:SIZE. The statements are
  * "create TABLE COLUMNS", "drop TABLE", "count TABLE" and "nothing". NULL is an empty field, an
- * empty text is "". The rows of an append are written when it ends, all or none; they are not
- * synced.
+ * empty text is "". The rows of an append are written when the append ends, all or none; they are
+ * not synced.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -138,8 +138,8 @@ static enum status csv_describe(const struct adapter *adapter, struct adapter_co
     return status;
 }
 
-/* Looks the file's columns up by name: the append may leave some out, and the table may have been
- * created again. */
+/* Looks up the file's columns by name: the append may leave out columns, and the table may have
+ * been created again. */
 static enum status csv_append_open(struct adapter_conn *conn, const struct table *table,
                                    struct error *error)
 {

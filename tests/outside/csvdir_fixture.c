@@ -20,7 +20,7 @@ static int read_field(FILE *file, char *text, bool *is_null)
     *is_null = true;
     while ((byte = getc(file)) != EOF && (is_quoted || (byte != ',' && byte != '\n'))) {
         is_quoted = is_quoted != (byte == '"');
-        /* two quotes within a text stand for one: the first is skipped, the second is kept */
+        /* two quotes within a text stand for one quote: the first is skipped, the second is kept */
         if (byte != '"' || (is_quoted && before == '"')) {
             text[length++] = (char)byte;
         }

@@ -4,9 +4,9 @@
  * message, which has at least FAULT_BYTES bytes. Then the rank gets the signal FAULT_SIGNAL, and,
  * if this library is also preloaded, its clock moves ahead by FAULT_CLOCK_NS. With FAULT_DAMAGE a
  * bit in the middle of the large message is changed. With FAULT_REFUSE the large message is not
- * sent, as if it were too long for MPI. With FAULT_MEMORY, if this library is also preloaded, the
- * memory of the rank cannot grow to FAULT_MEMORY bytes or more in one piece. Ranks with a higher
- * number send their large messages half a second later.
+ * sent, as if it were too long for MPI. With FAULT_MEMORY, if this library is also preloaded,
+ * realloc fails in the rank for FAULT_MEMORY bytes or more. Ranks with a higher number than the
+ * rank send their large messages half a second later.
  */
 #include <errno.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static unsigned long setting(const char *name)
     return text == NULL ? 0 : strtoul(text, NULL, 10);
 }
 
-/* The library's declaration has reserved parameter names: */
+/* The parameter names differ from the names in glibc's declaration, which are reserved. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
@@ -50,7 +50,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     return result;
 }
 
-/* Sleeps until `until`, which is a time of the changed clock. */
+/* Sleeps until `until`, which is a moment on the changed clock. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left)
 {

@@ -40,7 +40,7 @@ SQL, PARAMETERS, STATEMENT, ROW, COLUMNS, TABLE, NAME, TYPE = range(0x20, 0x28)
 DIRECT_SQL, FETCH_STATEMENT, FETCH_ROWS, FETCH_ROW = 0x40, 0x50, 0x51, 0x52
 FREE_STATEMENT, SUCCESSES, FAILURES, STATEMENT_TYPE = 0x60, 0x61, 0x62, 0xC8
 
-# Types of units; the values of VARIABLE types have a length.
+# Types of units. The length of a value is in the message only for VARIABLE types.
 STRING, INT32, INT64, UINT64, ROWS = 2, 8, 10, 11, 13
 VARIABLE = {STRING, 3, 12, ROWS, 0xF1, 0xF2}
 

@@ -221,7 +221,7 @@ class HttpStandin(Standin):
             while (request := read_request(stream)) is not None:
                 answers += 1
                 is_last = answers == self.close_every
-                # then the client receives the end of the connection together with the last answer
+                # with TCP_CORK, the client receives the last answer together with the end of the connection
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, is_last)
                 self.respond(sock, request)
                 if is_last:

@@ -9,7 +9,7 @@ import re
 PARAMETERS_MAX = 6
 CALLBACKS = {"answer_request"}  # a library defines their parameters
 
-# The rooms of src/, lowest first: each may include itself and lower ones. Adapters are separate.
+# The rooms of src/, lowest first: each room may include itself and lower rooms. Adapters are separate.
 ROOMS = ("base", "figures", "script", "plan", "measure", "trace", "limits", "ranks", "load", "report", "certify", "commands")
 MAY_INCLUDE = {room: {"append", *ROOMS[:i]} for i, room in enumerate(ROOMS)}
 MAY_INCLUDE["adapters"] = {"append", "base"}
@@ -22,8 +22,8 @@ BANNED_CALLS = re.compile(
     r"(?<![\w.>])(sprintf|vsprintf|strcpy|stpcpy|strcat|atoi|atol|atoll|atof|gets|localtime|gmtime"
     r"|ctime|asctime|strtok|rand|srand|alloca)\s*\("
 )
-# Structs that a room keeps although a higher room fills their pointers: arguments of fleet_run and
-# search_run, which call back until they return. Their members only become fewer.
+# Structs of a room whose function pointers a higher room may fill: the arguments of fleet_run and
+# search_run, which call these functions until they return. Do not add members to these structs.
 KEPT_HOOKS = {("load", "load"), ("load", "search_task")}
 CONTROL_WORDS = {"if", "for", "while", "switch", "return", "sizeof", "do", "else"}
 
