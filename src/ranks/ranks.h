@@ -98,8 +98,8 @@ struct plan_share ranks_share(const struct ranks *ranks,
                               unsigned rank); /* valid after ranks_divide_sessions */
 
 /* Returns how many of `sessions` belong to this rank, or, with `of_machine`, to all ranks on its
- * machine. Called after ranks_divide_sessions. A larger `sessions` never gives a smaller
- * result. A process without other ranks gets `sessions`. */
+ * machine. Called after ranks_divide_sessions. A larger `sessions` never gives a smaller result. A
+ * process without other ranks gets `sessions`. */
 unsigned ranks_sessions_here(struct ranks *ranks, unsigned sessions, bool of_machine);
 
 /* Returns how many sessions a search can try: the lowest `most` of all ranks. Called by all
@@ -140,8 +140,8 @@ bool ranks_is_any_tracing(const struct ranks *ranks);
  * all ranks after the last call of ranks_agree. Returns 0 if rank 0 has ended or is lost. */
 int64_t ranks_agree_start(struct ranks *ranks);
 
-/* The clock of a rank compared with the clock of rank 0, with bounds of the errors. drift_ns is the
- * change of the offset between the first measurement and the latest. */
+/* offset_ns is the clock of a rank minus the clock of rank 0. drift_ns is the change of this offset
+ * between the first and the latest measurement. The other members are bounds of the errors. */
 struct ranks_clock {
     int64_t offset_ns, error_ns;
     int64_t drift_ns, drift_error_ns;
@@ -235,7 +235,7 @@ uint64_t ranks_read_others(struct ranks *ranks, enum recorder_counter counter);
 /* ranks_give_result, on a rank other than 0, sends the packed result to rank 0 and empties *blob.
  * If *blob is empty or cannot be sent, rank 0 gets an empty result, which it refuses.
  * ranks_await_merge then waits until rank 0 ends the ranks, but at most limit_ns (0: without
- * limit). It returns whether the result is part of the merged result. */
+ * limit). It returns whether the result of this rank is part of the merged result. */
 void ranks_give_result(struct ranks *ranks, struct buffer *blob);
 bool ranks_await_merge(struct ranks *ranks, int64_t limit_ns);
 
@@ -255,8 +255,8 @@ void ranks_offer_lines(struct ranks *ranks, int fd);
 void *ranks_take_lines(struct ranks *ranks, unsigned rank, size_t *size, bool *is_cut);
 
 /* Returns whether the signal that this process got may be from mpirun. mpirun signals all other
- * processes after a rank has died, so a rank must have fallen silent before the signal and been
- * lost after it. */
+ * processes after a rank has died. In this case a rank fell silent before the signal and was lost
+ * after the signal. */
 bool ranks_may_signal(const struct ranks *ranks);
 
 /* At rank 0, returns the last reported state of a lost rank, whose result has not arrived or was

@@ -178,9 +178,9 @@ static inline bool ranks_is_partner(const struct ranks *ranks, unsigned rank)
     return (rank == 0) != (ranks->number == 0);
 }
 
-/* Returns whether messages may be sent to the rank: not if the rank is lost, or silent since a
- * signal. With Open MPI a message to a dead rank may end this rank, and a signal may come from
- * mpirun because a rank has died. */
+/* Returns whether messages may be sent to the rank. Returns false if the rank is lost, or has been
+ * silent since a signal. With Open MPI a message to a dead rank may end this rank, and a signal may
+ * come from mpirun because a rank has died. */
 bool ranks_is_alive(const struct ranks *ranks, unsigned rank);
 
 /* Returns whether messages may be sent to the rank while sessions live: also false for a rank that

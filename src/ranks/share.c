@@ -65,9 +65,9 @@ static enum exit_code weigh(struct ranks *ranks, const struct plan *plan, struct
 }
 
 /* Divides `sessions` among the ranks with the method of V. D'Hondt (1882): each session goes to the
- * rank with the highest quotient weight / (sessions + 1). Begins with each rank's
- * share by weight, rounded down, because the method never gives a rank less. With more
- * sessions, no rank gets fewer sessions. */
+ * rank with the highest quotient weight / (sessions + 1). Begins with each rank's share by weight,
+ * rounded down, because the method never gives a rank less. With more sessions, no rank gets fewer
+ * sessions. */
 static void share(struct ranks *ranks, unsigned sessions)
 {
     uint64_t all = 0;

@@ -109,8 +109,8 @@ static void add_times(struct trace_times *times, const struct io_event *event)
     record(&times->layers[TRACE_DEVICE], event->device_ns);
 }
 
-/* Returns how much of a layer's time falls into the first part_ns of the call, if the
- * layer's time is spread evenly over the call. */
+/* Returns how much of a layer's time falls into the first part_ns of the call, if the layer's time
+ * is spread evenly over the call. */
 static uint64_t share(uint64_t layer_ns, int64_t part_ns, int64_t total_ns)
 {
     return (uint64_t)((double)layer_ns * ((double)part_ns / (double)total_ns));

@@ -156,8 +156,8 @@ struct {
     __type(value, __u8);
 } excluded SEC(".maps");
 
-/* The present or latest call of a thread. A request keeps the start of its call, which shows
- * whether the thread is still in that call. */
+/* The present or latest call of a thread. A request stores the start_ns of its call: if the thread
+ * now has a different start_ns, it is no longer in that call. */
 struct operation {
     struct bpf_spin_lock lock;
     __u32 file;

@@ -27,8 +27,7 @@ enum kernel_class {
     KERNEL_RUN_QUEUE, /* the thread waits for a CPU */
     KERNEL_DISK,
     KERNEL_THREAD, /* the thread waits for another thread: for a lock, or for work */
-    KERNEL_CLIENT, /* the thread waits for the network or a pipe: for a client's data, or for work
-                    */
+    KERNEL_CLIENT, /* the thread waits for the network or a pipe: for a client, or for work */
     KERNEL_SLEEP,  /* the thread sleeps, or waits for a signal, a process or asynchronous I/O */
     KERNEL_OTHER,
     KERNEL_CLASSES

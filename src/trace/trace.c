@@ -280,8 +280,8 @@ static bool exclude(const struct tracer *tracer, uint32_t tid)
                                 sizeof is_there, BPF_ANY) == 0;
 }
 
-/* Starts or stops the kernel's measurement of the programs. Other processes may also switch
- * this measurement on, so only the growth of the run time between start and stop is added. */
+/* Starts or stops the kernel's measurement of the programs. Other processes may also switch this
+ * measurement on, so only the growth of the run time between start and stop is added. */
 static void measure(struct tracer *tracer, int64_t now_ns, bool is_over)
 {
     const bool is_due = !is_over && (now_ns - tracer->begin_ns) % MEASURE_PERIOD_NS < MEASURED_NS;
