@@ -366,7 +366,7 @@ static enum status find_processes(struct tracer *tracer, const struct server_sel
     return trace_own(tracer)
                ? STATUS_OK
                : kernel_reject(OPTION, error, errno,
-                               "the threads of append cannot be read (/proc/self/task)");
+                               "append cannot list its own threads (/proc/self/task)");
 }
 
 enum status trace_begin(struct tracer *tracer, const struct server_selector *selector, int csv,
