@@ -45,12 +45,11 @@ static enum exit_code size_groups(struct plan *plan, struct error *error)
     }
     if (pinned + (drawn != NULL ? 1 : 0) > plan->sessions) {
         snprintf(why, sizeof why,
-                 "its transactions need %s %s of their own%s: %u %s too few, use %s or more",
+                 "its transactions need %s %s of their own%s: this run has %u, use %s or more",
                  UNITS_COUNT(pinned), units_plural(pinned, "session", "sessions"),
                  drawn != NULL ? ", and the transactions drawn by weight need at least one more"
                                : "",
-                 plan->sessions, plan->sessions == 1 ? "is" : "are",
-                 UNITS_COUNT(pinned + (drawn != NULL ? 1 : 0)));
+                 plan->sessions, UNITS_COUNT(pinned + (drawn != NULL ? 1 : 0)));
         return refuse(plan, error, why);
     }
     if (drawn == NULL && pinned < plan->sessions) {

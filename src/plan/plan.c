@@ -307,10 +307,12 @@ static enum exit_code resolve_counts(struct plan *plan, struct error *error)
             plan->records);
     }
     if (plan->late_ns > 0 && !plan_has_rate(plan)) {
-        return usage_refuse(error, "--late needs --rate: without a rate no transaction is due");
+        return usage_refuse(
+            error, "--late needs --rate or --rate-stage: without a rate no transaction is due");
     }
     if (plan->arrival_mode == ARRIVALS_POISSON && !plan_has_rate(plan)) {
-        return usage_refuse(error, "--arrivals needs --rate: without a rate no work is due");
+        return usage_refuse(
+            error, "--arrivals needs --rate or --rate-stage: without a rate no work is due");
     }
     if (plan->warm_up_ns > 0 && plan->duration_ns > 0 && plan->warm_up_ns >= plan->duration_ns) {
         return usage_refuse(error, "--warm-up (%s) must be shorter than the run (%s)",

@@ -323,8 +323,13 @@ static enum exit_code begin(struct ranks **made, bool runs_programs, struct erro
     pthread_mutex_init(&ranks->lock, NULL);
     ranks->peers = calloc(ranks->count, sizeof *ranks->peers);
     if (ranks->peers == NULL || ranks->count > RANKS_MAX) {
-        error_set(error, ERROR_MEMORY, 0, NULL, "%u ranks are too many: at most %d are possible",
-                  ranks->count, RANKS_MAX);
+        if (ranks->count > RANKS_MAX) {
+            error_set(error, ERROR_MEMORY, 0, NULL, "%u ranks are too many: start at most %d",
+                      ranks->count, RANKS_MAX);
+        } else {
+            error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the state of %u ranks",
+                      ranks->count);
+        }
         fini(ranks);
         module->end(false);
         return EXIT_CODE_CLIENT_LIMIT;

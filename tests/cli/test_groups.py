@@ -76,7 +76,7 @@ class Groups(harness.Case):
                 ('kind("x", {rate = 5})', (), "a rate needs sessions of its own"),
                 ('kind("x", {sessions = 1, rate = 0})', (), "rate must be a number of transactions/s"),
                 ('kind("x", {sessions = 5}) kind("y")', (), "transactions drawn by weight need at least one more: "
-                                                            "4 are too few, use 6 or more"),
+                                                            "this run has 4, use 6 or more"),
                 ('kind("x", {sessions = 3})', (), "1 of 4 sessions would do nothing"),
                 ('kind("x", {sessions = 1, rate = 5, pause = 1}) kind("y")', (), "leave pause out"),
                 ('kind("x", {sessions = 1, rate = 5}) kind("y")', ("--rate", "10"), "leave --rate")):

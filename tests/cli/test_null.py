@@ -137,7 +137,7 @@ class Pace(harness.Case):
         self.assertGreater(len(many), 1)
         for number in (first, *many):
             self.assertLess(abs(number - 600), 5 * 600 ** 0.5)
-        self.refused("4", "1000", "null:", "--arrivals", "poisson", code=2, pattern="--arrivals needs --rate")
+        self.refused("4", "1000", "null:", "--arrivals", "poisson", code=2, pattern="--arrivals needs --rate or --rate-stage")
         self.refused(*work, "--arrivals", "normal", code=2, pattern="is not fixed or poisson")
 
     def test_rate(self):

@@ -119,8 +119,8 @@ TEST(test_refused)
         double parts[KINDS_MAX];
         const char *why;
     } cases[] = {
-        {5, {6}, "need 6 sessions of their own: 5 are too few, use 6 or more"},
-        {5, {5, -1}, "drawn by weight need at least one more: 5 are too few, use 6 or more"},
+        {5, {6}, "need 6 sessions of their own: this run has 5, use 6 or more"},
+        {5, {5, -1}, "drawn by weight need at least one more: this run has 5, use 6 or more"},
         {5, {0.5, 0.75}, "need 6 sessions of their own"},
         {5, {4}, "and 1 of 5 sessions would do nothing"},
         {10, {0.5, 0.3}, "and 2 of 10 sessions would do nothing"},

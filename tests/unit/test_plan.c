@@ -453,7 +453,7 @@ TEST(test_options_with_a_workload)
          "--values does not apply to --workload oltp: the script declares"},
         {"oltp", "verify", "rows", "--verify rows does not apply to --workload oltp"},
         {"oltp", "verify", "count", NULL},
-        {"oltp", "late", "1s", "--late needs --rate: without a rate no transaction is due"},
+        {"oltp", "late", "1s", "--late needs --rate or --rate-stage"},
         {"oltp", "warm-up", "1s", "--warm-up (1.00 s) must be shorter than the run (1.00 s)"},
         {"oltp", "warm-up", "900ms", NULL},
         {"mass-insert", "batch", "5", "use the script's parameter, --set batch=VALUE"},
