@@ -85,13 +85,14 @@ enum status events_read(struct event_list *list, const char *folder, int64_t sta
             return STATUS_OK;
         }
     } else if (fseek(file, 0, SEEK_END) != 0 || ftell(file) > FILE_BYTES_MAX) {
-        error_set(&unread, ERROR_DATA, 0, NULL, "too long");
         fclose(file);
+        error_set(error, ERROR_DATA, 0, NULL, EVENTS_FILE " is longer than 1 MiB");
+        return STATUS_REJECTED;
     }
     if (error_is_set(&unread)) {
         const bool is_data = unread.kind == ERROR_DATA;
         error_set(error, unread.kind, unread.native_code, NULL, EVENTS_FILE "%s%s",
-                  is_data ? " is not a regular file of at most 1 MiB" : ": ",
+                  is_data ? " is not a regular file" : ": ",
                   is_data ? "" : strerror((int)unread.native_code));
         return STATUS_REJECTED;
     }

@@ -88,9 +88,9 @@ TEST_BETWEEN(test_bad_lines, set_up, tear_down)
         {"soon,x", "line 3: 'soon,x' does not begin with seconds"},
         {"time,text", "line 3: 'time,text' does not begin"},
         {"2026-01-31T11:00:00Z,x", "is before the start of the run"},
-        {"1,\"open", "quotes that are not closed"},
-        {"1,\"a\"b", "text after them"},
-        {"1,\"a\",b", "text after them"},
+        {"1,\"open", "has an unclosed quote"},
+        {"1,\"a\"b", "text after the closing quote"},
+        {"1,\"a\",b", "text after the closing quote"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char text[200];
@@ -172,6 +172,10 @@ TEST_BETWEEN(test_files, set_up, tear_down)
     assert_int_equal(list.count, 0);
     assert_non_null(strstr(list.note, "the start of the run is not known"));
     event_list_fini(&list);
+
+    assert_int_equal(truncate(path, (1 << 20) + 1), 0);
+    assert_int_equal(events_read(&list, folder, STARTED_NS, &error), STATUS_REJECTED);
+    assert_string_equal(error.text, "events.csv is longer than 1 MiB");
 
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0); /* opening it must not block */
