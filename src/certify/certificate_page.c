@@ -19,8 +19,8 @@ static const char *const uncovered[][2] = {
      "power loss leaves half written on the disk itself were not simulated."},
     {"Reordering", "A disk that reorders writes was not simulated."},
     {"Other damage",
-     "Bits that change on the disk, errors that a read, a write or a flush returns, "
-     "and a disk that is full were not tested."},
+     "Not tested: bits that change on the disk, errors from reads, writes and flushes, "
+     "and a full disk."},
     {"Replicas", "One server was tested. Replicas, backups and failover to another server were "
                  "not tested."},
     {"Other work", "Only the rows that append wrote were checked, with the settings and on the "
@@ -116,7 +116,7 @@ static void add_counts(struct buffer *html, const struct certificate *certificat
               "rows that the server had acknowledged before the last fault");
     add_count(html, has_proof, "In doubt", UNITS_COUNT(last->in_doubt),
               UNITS_COUNT(of_proof->in_doubt),
-              "rows sent but not answered before a fault: they may be there or not");
+              "rows sent but not answered before a fault: they may or may not be stored");
     add_count(html, has_proof, "Rejected", UNITS_COUNT(last->rejected),
               UNITS_COUNT(of_proof->rejected), "rows of transactions that the server refused");
     add_count(html, has_proof, "Read back", UNITS_COUNT(last->rows_read),
@@ -235,14 +235,13 @@ static void add_model(struct buffer *html, const struct certificate *certificate
 
 static void add_repeat(struct buffer *html, const struct certificate *certificate)
 {
-    buffer_add_text(html, "<h3>How to repeat it</h3>\n<div class=\"card\"><code>");
+    buffer_add_text(html, "<h3>How to repeat this test</h3>\n<div class=\"card\"><code>");
     report_add_escaped(html, buffer_text(&certificate->command));
     buffer_add_format(html,
                       "</code>\n"
                       "<p class=\"note\">Seed %" PRIu64
-                      ": it decides the order of the faults and their "
-                      "moments. What the server is doing at the moment of a fault differs a "
-                      "little from run to run.</p></div>\n",
+                      " decides the order and the moments of the faults. The server's work at the "
+                      "moment of a fault differs a little from run to run.</p></div>\n",
                       certificate->plan->seed);
 }
 
@@ -312,9 +311,9 @@ static void add_proof(struct buffer *html, const struct certificate *certificate
     const struct fault_series *proof = &certificate->proof;
     if (proof->planned == 0) {
         buffer_add_text(html, "<h3>Proof run</h3>\n<p class=\"note\">There was no proof run. With "
-                              "--prove, append first makes the server lose rows by an unsafe "
-                              "setting, and so shows that these faults find a loss on this "
-                              "machine.</p>\n");
+                              "--prove, append first breaks the server with an unsafe setting, "
+                              "which must lose rows. This shows that these faults find a loss on "
+                              "this machine.</p>\n");
         return;
     }
     add_faults(html, "Proof run: each fault, with unsafe settings that must lose rows", proof);

@@ -139,7 +139,7 @@ static enum status ask(struct course *course, question *asked, int64_t until_ns,
         reply->is_ours = true;
         error_clear(&reply->error);
         error_set(&reply->error, ERROR_CANCELLED, 0, NULL,
-                  "the process that asked the server ended early");
+                  "append's process that queries the server ended unexpectedly");
         reply->status = STATUS_LOST;
     }
     if (reply->status != STATUS_OK) {
@@ -384,8 +384,8 @@ static void recover(struct course *course, struct fault_result *result, int64_t 
     result->down_ns = up_ns - at_ns;
     if (course->reply->uptime_s * MONO_NS_PER_S > result->down_ns + UPTIME_ERROR_NS) {
         error_set(&course->error, ERROR_USAGE, 0, NULL,
-                  "the %s did not end the server that answers, which was started %s ago: give the "
-                  "port of this server, not of a proxy",
+                  "the %s did not end the server that answers (it was started %s ago): give the "
+                  "server's own port, not the port of a proxy",
                   fault_nouns[result->fault.kind].one,
                   UNITS_SECONDS((uint64_t)course->reply->uptime_s));
     }
@@ -613,7 +613,7 @@ static bool prove(struct course *course)
         certificate->verdict = CERTIFICATE_UNPROVEN;
         certificate->code = EXIT_CODE_INVALID;
         snprintf(certificate->reason, sizeof certificate->reason,
-                 "%zu faults with %s, which must lose acknowledged rows, lost none",
+                 "%zu faults with %s lost no acknowledged row, but should have lost some",
                  course->series->count, unsafe);
     }
     return is_found && go_on(course);
@@ -653,7 +653,7 @@ void certify_run(struct certificate *certificate, struct subject *subject, const
         } else if (!is_broken && !certificate_is_given(certificate)) {
             certificate->code = EXIT_CODE_INVALID;
             snprintf(certificate->reason, sizeof certificate->reason,
-                     "no fault could have shown a loss: no row was acknowledged before it");
+                     "no fault could have shown a loss: no row was acknowledged before a fault");
         }
     }
     certificate->elapsed_ns = mono_now_ns() - certificate->start_mono_ns;

@@ -60,8 +60,9 @@ static enum status make_image(struct disk *disk, const char *path, uint64_t byte
     if (number != 0) {
         errno = number;
         error_set(error, ERROR_SYSTEM, number, NULL,
-                  "cannot make the disk image %s of %" PRIu64 " MiB: %s: name a folder with more "
-                  "room with --out",
+                  "cannot make the disk image %s of %" PRIu64
+                  " MiB: %s: use --out to name a folder "
+                  "with more space",
                   path, bytes >> 20, strerror(number));
         unlink(path);
         return STATUS_FATAL;

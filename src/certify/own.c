@@ -160,7 +160,8 @@ static enum status add_settings(struct subject *subject, const struct plan_texts
         while (*setting != '\0') {
             if (subject->start.count + 2 > SUBJECT_WORDS_MAX) {
                 error_set(error, ERROR_USAGE, 0, NULL,
-                          "--server-option: too many settings: '%.80s' has no room", setting);
+                          "--server-option: too many settings: leave out '%.80s' or others",
+                          setting);
                 return STATUS_FATAL;
             }
             const size_t length = strcspn(setting, " ");
@@ -383,8 +384,8 @@ static enum exit_code check_faults(const struct subject *subject, struct error *
     for (int kind = 0; kind < FAULT_KINDS; kind++) {
         if (subject->faults.counts[kind] > 0 && (subject->kind->refused & 1U << kind) != 0) {
             return usage_refuse(error,
-                                "SQLite is part of append's process: --faults may have only kill "
-                                "and power");
+                                "SQLite is part of append's process: use only kill and power in "
+                                "--faults");
         }
     }
     if (subject->plan->certify.wants_proof && subject_unsafe(subject) == NULL) {
@@ -405,8 +406,8 @@ enum exit_code subject_choose_own(struct subject *subject, struct target *target
     }
     if (recipe == recipes + COUNT_OF(recipes)) {
         return usage_refuse(error,
-                            "--server '%.40s': append makes postgresql, mariadb and sqlite; for "
-                            "another server name its TARGET",
+                            "--server '%.40s': append can make only postgresql, mariadb or sqlite; "
+                            "to test another server, give its TARGET instead",
                             name);
     }
     subject->recipe = recipe;

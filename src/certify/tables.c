@@ -42,7 +42,7 @@ static enum status find_old(const struct plan *plan, struct adapter_conn *conn,
         status == STATUS_OK && plan->is_recreate && table_mark_allows_drop(&mark, plan, name);
     if (status == STATUS_OK && !is_allowed && mark.is_valid) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "table '%s' of an earlier append certify is still there: --recreate drops it",
+                  "table '%s' of an earlier append certify still exists: add --recreate to drop it",
                   name);
         status = STATUS_FATAL;
     } else if (status == STATUS_OK && !is_allowed) {
@@ -68,8 +68,8 @@ static enum status write_create(const struct plan *plan, const struct connection
         if (connection->table_mark == NULL || connection->declare_column == NULL ||
             !connection->declare_column(&table.columns[c], false, type, sizeof type)) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "append cannot make and mark the tables of a certificate in %s: it can in "
-                      "PostgreSQL, MariaDB, MySQL, SQLite and ClickHouse",
+                      "append certify cannot create its tables in %s: use PostgreSQL, MariaDB, "
+                      "MySQL, SQLite or ClickHouse",
                       connection->dialect);
             status = STATUS_FATAL;
         }
@@ -174,7 +174,7 @@ enum status tables_drop(const struct plan *plan, struct adapter_conn *conn,
         struct table_mark mark = {.is_valid = false};
         status = table_mark_read(&place, &mark, error);
         if (status == STATUS_OK && !mark.is_valid) {
-            error_set(error, ERROR_USAGE, 0, NULL, "table %s has no mark of append certify",
+            error_set(error, ERROR_USAGE, 0, NULL, "table %s lacks the mark of append certify",
                       rows_table_names[t]);
             status = STATUS_REJECTED;
         } else if (status == STATUS_OK) {

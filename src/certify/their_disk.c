@@ -375,7 +375,7 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
     struct stat source;
     if (stat(mount.source, &source) != 0 || !S_ISBLK(source.st_mode) ||
         source.st_rdev != about.st_dev) {
-        return refuse(error, path, "is on a device that /dev does not have", alone);
+        return refuse(error, path, "is on a device that is not in /dev", alone);
     }
     const size_t length = strlen(mount.folder);
     if (strcmp(mount.folder, "/") == 0 || strchr(mount.folder, '\\') != NULL ||
@@ -389,7 +389,7 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
     if (has_links_out(path, about.st_dev, LINK_LEVELS, other, sizeof other)) {
         const char *part = other[strlen(path)] == '/' ? other + strlen(path) + 1 : other;
         snprintf(why, sizeof why,
-                 "has a part on another file system, or one that cannot be read (%.300s)", part);
+                 "has a part that is on another file system or cannot be read (%.300s)", part);
         return refuse(error, path, why, alone);
     }
     struct look look = {.device = about.st_dev,
@@ -397,11 +397,10 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
                         .mount = mount,
                         .parent = find_parent("/proc/self/mountinfo", &mount)};
     if (find_process(writes_elsewhere, &look) > 0) {
-        error_set(
-            error, ERROR_USAGE, 0, NULL,
-            "--faults power: the server writes %.150s, which is not on the file system of its "
-            "data: move that file there, or leave power out",
-            look.other);
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "--faults power: the server writes %.150s, a file outside the file system of its "
+                  "data: move the file to that file system, or leave power out",
+                  look.other);
         return STATUS_FATAL;
     }
     const pid_t user = find_process(is_other_user, &look);

@@ -51,7 +51,7 @@ static enum status find_listening(struct subject *subject, uint64_t since, struc
     }
     if (note[0] != '\0') {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "several servers listen on port %u: name the process of yours with --server-pid",
+                  "several servers listen on port %u: name your server's process with --server-pid",
                   (unsigned)named.port);
         return STATUS_FATAL;
     }
@@ -79,7 +79,7 @@ static enum status check_given(const struct subject *subject, struct error *erro
     if (is_other) {
         error_set(error, ERROR_USAGE, 0, NULL,
                   "--server-pid %d is not the server: port %u is held by %s (pid %d): leave the "
-                  "option out, or write --server-pid %d! to break that process all the same",
+                  "option out, or write --server-pid %d! to break the process that you named",
                   (int)subject->pid, (unsigned)named.port, holder.name, (int)holder.pid,
                   (int)subject->pid);
     }
@@ -102,7 +102,9 @@ static enum status begin(struct subject *subject, const struct plan_texts *optio
     }
     if (processes_is_of(getpid(), subject->pid)) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "--server-pid %d: append itself descends from this process", (int)subject->pid);
+                  "--server-pid %d: append itself descends from this process: name the server's "
+                  "process",
+                  (int)subject->pid);
         return STATUS_FATAL;
     }
     if (kill(subject->pid, 0) != 0) {
@@ -269,8 +271,9 @@ static void end(struct subject *subject)
             "run: %s",
             subject->plan->certify.start);
     } else if (subject->is_ending && is_running(subject)) {
-        notice_print("the server's process %d has not ended yet: when it has, run: %s",
-                     (int)subject->pid, subject->plan->certify.start);
+        notice_print(
+            "the server's process %d has not ended yet: wait until it has ended, then run: %s",
+            (int)subject->pid, subject->plan->certify.start);
     } else if (subject->is_down && !is_running(subject) && start(subject, &error) != STATUS_OK) {
         notice_print("%s; run: %s", error.text, subject->plan->certify.start);
     }

@@ -65,8 +65,8 @@ static enum exit_code check_settings(const struct plan_texts *settings, struct e
             const size_t name_length = strcspn(text, "= ");
             if (name_length == 0 || name_length == length) {
                 return usage_refuse(error,
-                                    "--server-option '%.*s' is not NAME=VALUE: write it as in the "
-                                    "server's manual, fsync=off",
+                                    "--server-option '%.*s' is not NAME=VALUE: write the setting "
+                                    "as in the server's manual, for example fsync=off",
                                     (int)MIN(length, (size_t)80), text);
             }
             text += length;
@@ -131,14 +131,14 @@ static enum exit_code check_uses(const struct plan *plan, const struct fault_cou
         }
         if (is_own && use->server == USERS_SERVER) {
             return usage_refuse(error,
-                                "--%s is for a server of yours, and --server makes one: leave out "
-                                "one of the two options",
+                                "--%s is for your own server, but --server makes a new server: "
+                                "leave out one of the two options",
                                 use->name);
         }
         if (!is_own && use->server == OWN_SERVER) {
             return usage_refuse(error,
                                 "--%s needs a server of append's own (--server): append does not "
-                                "change the settings or the disk of yours",
+                                "change the settings or the disk of your server",
                                 use->name);
         }
         if (check_kinds(use, faults, error) != EXIT_CODE_OK) {
@@ -168,7 +168,7 @@ static enum exit_code check_options(const struct plan *plan, const struct fault_
         return EXIT_CODE_USAGE;
     }
     if (options->wants_proof && options->options.count == PLAN_TEXTS_MAX) {
-        return usage_refuse(error, "--prove adds a setting: give at most %d with --server-option",
+        return usage_refuse(error, "--prove adds a setting: give --server-option at most %d times",
                             PLAN_TEXTS_MAX - 1);
     }
     if (options->server != NULL) {
@@ -182,7 +182,7 @@ static enum exit_code check_options(const struct plan *plan, const struct fault_
     return options->is_confirmed
                ? EXIT_CODE_OK
                : usage_refuse(error, "append certify would break this server on purpose: add --yes "
-                                     "if no one else needs it");
+                                     "if no one else needs the server");
 }
 
 /* Reads --faults, or chooses the faults. */
@@ -205,14 +205,14 @@ static enum exit_code check_target(const struct plan *plan, struct error *error)
     if (plan->certify.server == NULL &&
         (plan->adapter->flags & (ADAPTER_EMBEDDED | ADAPTER_DISCARDS | ADAPTER_STRING)) != 0) {
         return usage_refuse(error,
-                            "append certify needs a server with processes of its own, which "
-                            "%s is not: for SQLite use --server sqlite",
+                            "append certify needs a server with processes of its own, and %s is "
+                            "not such a server: for SQLite use --server sqlite",
                             plan->adapter->name);
     }
     if (plan->certify.server == NULL && (plan->host_count > 0 || !address_is_local(named.host))) {
         return usage_refuse(error,
                             "append certify breaks a server on this machine, not on %.100s: "
-                            "run append there",
+                            "run append on the server's machine",
                             named.host);
     }
     return EXIT_CODE_OK;

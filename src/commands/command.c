@@ -35,7 +35,7 @@ const struct command_entry command_table[] = {
         .about =
             "append opens SESSIONS sessions to a database, and each session appends its share\n"
             "of RECORDS rows. The report shows CPU, memory, time and throughput, and the\n"
-            "limit that stopped sessions, if a limit did.\n",
+            "limit, if any, that stopped sessions.\n",
         .example = "append 10 20k\n"
                    "append 100 1M 5432 --user app --database logs",
         .target =
@@ -517,8 +517,8 @@ static enum exit_code run_named(const char *name, bool is_help, int argc, char *
                ? command_say(EXIT_CODE_USAGE, "unknown command '%.40s': did you mean '%s'?", name,
                              nearest.name)
                : command_say(EXIT_CODE_USAGE,
-                             "'%.40s' is not a command; a run is append SESSIONS RECORDS: see "
-                             "append help",
+                             "'%.40s' is not a command: for a run use append SESSIONS RECORDS; "
+                             "see append help",
                              name);
 }
 

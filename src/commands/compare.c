@@ -485,7 +485,7 @@ static void add_cell(struct comparison *comparison, struct place place)
     if (is_spoiled) {
         snprintf(comparison->other_rows, sizeof comparison->other_rows,
                  "the table had %s rows before A and %s before B, and reads take longer with more "
-                 "rows: start both from an empty table (--recreate)",
+                 "rows: start A and B from an empty table (--recreate)",
                  UNITS_COUNT((uint64_t)rows.median[0]), UNITS_COUNT((uint64_t)rows.median[1]));
     }
     const char *spoiled = is_spoiled ? comparison->other_rows : "";
@@ -873,9 +873,9 @@ static void write_text(const struct comparison *comparison)
         write_wrapped("", text);
     }
     if (!comparison->is_sweep) {
-        write_wrapped("Found", "one run of each does not show whether a difference is noise: two "
-                               "runs of the same command also differ. To find out, repeat both "
-                               "(append sweep --repeat 5) and compare the sweeps");
+        write_wrapped("Found", "one run of A and one of B do not show whether a difference is "
+                               "noise: two runs of the same command also differ. To find out, "
+                               "repeat A and B (append sweep --repeat 5) and compare the sweeps");
     }
     const size_t differences = json_array_size(comparison->differences.json);
     json_array_foreach(comparison->differences.json, i, entry)
@@ -935,8 +935,8 @@ static void write_text(const struct comparison *comparison)
             text, sizeof text,
             "Welch's t-test on the logarithms of throughput and %s latency of a cell's runs. It "
             "assumes independent runs, and the same machine for both sweeps. The columns A and B "
-            "show "
-            "medians of the runs. A difference counts only if the whole interval of B/A is more "
+            "show medians of the runs. A difference counts only if the whole interval of B/A is "
+            "more "
             "than %g %% below or above 1. Other figures are not tested.",
             comparison->tested == tested[1] ? "transaction" : "append",
             100 * comparison->threshold);

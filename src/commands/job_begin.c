@@ -161,7 +161,7 @@ static enum exit_code check_server_pid(const struct job *job, struct error *erro
     return is_other ? usage_refuse(error,
                                    "--server-pid %d is not the server: port %u is held by %s (pid "
                                    "%d): leave the option out, or write --server-pid %d! to "
-                                   "measure that process all the same",
+                                   "measure the process that you named",
                                    (int)plan->server_pid, (unsigned)named.port, holder.name,
                                    (int)holder.pid, (int)plan->server_pid)
                     : EXIT_CODE_OK;

@@ -115,10 +115,11 @@ static enum exit_code join_traces(struct job *job, struct error *error)
             error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the I/O trace's figures");
             return EXIT_CODE_CLIENT_LIMIT;
         }
-        snprintf(result->trace->note, sizeof result->trace->note, "%s",
-                 job->trace_note[0] != '\0'
-                     ? job->trace_note
-                     : "the rank that traced was lost: the rows of its trace are in its folder");
+        snprintf(
+            result->trace->note, sizeof result->trace->note, "%s",
+            job->trace_note[0] != '\0'
+                ? job->trace_note
+                : "the rank that traced I/O was lost: its trace is in the folder of that rank");
     }
     return EXIT_CODE_OK;
 }

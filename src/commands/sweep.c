@@ -78,7 +78,7 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
         if (found.is_there) {
             return usage_refuse(error,
                                 "this database keeps no mark that shows who made table '%.60s': if "
-                                "it is still the sweep's, add --recreate=%.60s to --resume",
+                                "the sweep made it, add --recreate=%.60s to --resume",
                                 plan.table_name, plan.table_name);
         }
         sweep->has_made = true; /* the next run makes it again */

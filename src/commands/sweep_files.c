@@ -314,8 +314,10 @@ enum exit_code sweep_lock_folder(struct sweep *sweep, const char *folder, struct
         return sweep_refuse_path(error, errno, "open output folder", folder);
     }
     if (flock(sweep->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        return usage_refuse(
-            error, "another append sweep, or a run of it, is still working in '%.160s'", folder);
+        return usage_refuse(error,
+                            "another append sweep or one of its runs still works in '%.160s': wait "
+                            "until it has ended",
+                            folder);
     }
     return EXIT_CODE_OK;
 }

@@ -90,8 +90,9 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
     if (strcmp(version, APPEND_VERSION) != 0) {
         char what[120];
         snprintf(what, sizeof what,
-                 "was written by append %.20s, this is %s: resume it with that version", version,
-                 APPEND_VERSION);
+                 "was written by append %.20s, but this is append %s: resume with the version that "
+                 "wrote it",
+                 version, APPEND_VERSION);
         return refuse(sweep, what, error);
     }
     const json_t *words = json_object_get(results->json, "options");
@@ -315,7 +316,7 @@ static enum exit_code check_variants(struct sweep *sweep, struct error *error)
                 return usage_refuse(
                     error,
                     "--vary: runs %s and %s of %.60s would have the same parameters: name each "
-                    "parameter in only one --vary or --set, and no value twice",
+                    "parameter in only one --vary or --set, and give no value twice",
                     variants->texts[j], variants->texts[i], given->workload);
             }
         }
@@ -378,7 +379,8 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
             adapter_before, adapter);
     }
     if (sweep->given.sweep.resume != NULL && strcmp(before, sweep->target) != 0) {
-        return usage_refuse(error, "target %.80s is not the sweep's (%.80s): leave it out",
+        return usage_refuse(error,
+                            "target %.80s is not the sweep's target (%.80s): leave TARGET out",
                             sweep->target, before);
     }
     return EXIT_CODE_OK;
@@ -409,8 +411,8 @@ enum exit_code sweep_make_plan(struct sweep *sweep, struct error *error)
         {given->sweep.resume == NULL && given->sweep.is_retrying_failed,
          "--retry-failed needs --resume DIR"},
         {given->sweep.sessions.count == 0 || given->sweep.records.count == 0,
-         "a sweep needs --sessions N,N,... and --records N,N,... or --workload NAME, or --resume "
-         "DIR: see append sweep --help"},
+         "a sweep needs --sessions N,N,... with --records N,N,... or --workload NAME; to continue "
+         "a sweep, use --resume DIR: see append sweep --help"},
         {given->sweep.is_keeping_rows && given->is_recreate, "--keep-rows contradicts --recreate"},
         {given->sweep.is_keeping_rows && given->is_seed_given && given->verify_mode == VERIFY_ROWS,
          "with --seed all runs append the same rows, which --verify rows cannot distinguish with "

@@ -23,8 +23,8 @@ REFUSED = {
     "server: none": (("2", "--server", ""), "--server"),
     "server and a target": ((*SQLITE, TARGET), "--server makes a server"),
     "server and a port": ((*SQLITE, "--port", "5432"), "--server makes a server"),
-    "server-start of append's own": ((*SQLITE, *START), "--server-start is for a server of yours"),
-    "server-pid of append's own": ((*SQLITE, "--server-pid", "1"), "--server-pid is for a server of yours"),
+    "server-start of append's own": ((*SQLITE, *START), "--server-start is for your own server"),
+    "server-pid of append's own": ((*SQLITE, "--server-pid", "1"), "--server-pid is for your own server"),
     "file-system without power": ((*SQLITE, "--faults", "kill:1", "--file-system", "xfs"),
                                   "--file-system has no effect without power in --faults"),
     "file-system of the user's": (("2", TARGET, "--faults", "stop:1", YES, "--file-system", "xfs"),
@@ -51,7 +51,7 @@ REFUSED = {
     "kill without a start": (("2", TARGET, "--faults", "kill:1", YES), "--server-start COMMAND"),
     "restart without a start": (("2", TARGET, "--faults", "restart:1", YES), "--server-start COMMAND"),
     "without yes": (("2", TARGET, "--faults", "stop:1"), "add --yes"),
-    "stop of SQLite": ((*SQLITE, "--faults", "stop:1"), "--faults may have only kill and power"),
+    "stop of SQLite": ((*SQLITE, "--faults", "stop:1"), "use only kill and power in --faults"),
     "faults: empty": ((*SQLITE, "--faults", ""), "--faults '' is not allowed to be empty"),
     "faults: an empty item": ((*SQLITE, "--faults", "kill:1,"), "--faults: an item is empty"),
     "faults: no number": ((*SQLITE, "--faults", "kill"), "the number of 'kill' is missing"),
@@ -89,7 +89,7 @@ class BadInput(certify.Certifying):
             for words in (f"--{name}", value), ("--options", file):
                 with self.subTest(words=words):
                     self.refused("certify", "2", "--server", "postgresql", "--faults", "kill:1", *words, code=2,
-                                 pattern=f"^append: --{name} is for a server of yours, and --server makes one: leave out one of the two options$")
+                                 pattern=f"^append: --{name} is for your own server, but --server makes a new server: leave out one of the two options$")
 
     def test_refused(self):
         for name, (arguments, pattern) in REFUSED.items():
@@ -134,7 +134,7 @@ class WithoutMarks(certify.Certifying):
         self.addCleanup(server.communicate)
         url = f"singlestore+http://root@127.0.0.1:{int(server.stdout.readline())}/db"
         ended, _ = self.certify(url, "--faults", "network:1", YES, code=2)
-        self.assertIn("append cannot make and mark the tables of a certificate in singlestore", ended.reason)
+        self.assertIn("append certify cannot create its tables in singlestore", ended.reason)
 
 
 class Unwritable(certify.Certifying):

@@ -73,7 +73,7 @@ class Compare(harness.Case):
                 self.assertIn(column, figures)
         ended = self.append("compare", a, b)
         lines = ended.out.splitlines()
-        self.assertIn("one run of each does not show whether a difference is noise", lines[4])
+        self.assertIn("one run of A and one of B do not show whether a difference is noise", lines[4])
         self.assertIn("append sweep --repeat", " ".join(ended.out.split()))
         self.assertRegex(ended.out, r"(?m)^Throughput +19,394 rows/s +4,848 rows/s +0.250$")
         self.assertRegex(ended.out, r"(?m)^rows_acknowledged +480,000 +120,000 +0.250$")

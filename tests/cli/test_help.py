@@ -77,7 +77,7 @@ class Help(harness.Case):
             self.assertEqual(self.append("help", word).out, text_of_help, word)
         for word, answer in (("--anything=x", "unknown option '--anything': use append help"),
                              ("-x", "unknown option '-x': use append help"),
-                             ("5", "'5' is not a command; a run is"), ("version", "'version' is not a command; a run is"),
+                             ("5", "'5' is not a command: for a run"), ("version", "'version' is not a command: for a run"),
                              ("runn", "unknown command 'runn': did you mean 'run'")):
             self.refused("help", word, code=2, pattern=answer)
         self.assertIn("HOST:PORT", self.append("help", "find-max").out)

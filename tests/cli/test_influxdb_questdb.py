@@ -44,7 +44,7 @@ class Appends(databases.EveryRow, databases.Killed, QuestdbCase):
         self.wait_for_rows(process, out / "2x3000")
         process.send_signal(signal.SIGINT)
         self.end(process, 130)
-        self.refused("sweep", "--resume", out, code=2, pattern="if it is still the sweep's, add --recreate=syslog_table to --resume")
+        self.refused("sweep", "--resume", out, code=2, pattern="if the sweep made it, add --recreate=syslog_table to --resume")
         self.refused("sweep", "--resume", out, "--recreate", code=2, pattern="differs from the sweep's options")
         self.append("sweep", "--resume", out, "--recreate=syslog_table")
         lines = (out / "sweep.csv").read_text().splitlines()

@@ -84,7 +84,7 @@ class TheirServer(certify.Harm, certify.Certifying):
         """append drops no table without its mark, not even its own, and says so."""
         self.refuse("COMMENT")
         ended, _ = self.break_it(code=0)
-        self.assertIn("the tables could not be dropped: table append_certify has no mark of append certify; append certify"
+        self.assertIn("the tables could not be dropped: table append_certify lacks the mark of append certify; append certify"
                       " --recreate=append_certify,append_certify_2 drops them", ended.err)
         self.assertEqual(self.tables(), "append_certify append_certify_2")
         ended, _ = self.break_it("--recreate=append_certify,append_certify_2", code=0)
@@ -165,7 +165,7 @@ class TheirServer(certify.Harm, certify.Certifying):
             ["ss", "-ltnH"], stdout=subprocess.PIPE, text=True, check=True).stdout, "the other server to listen")
         ended = self.append("certify", 2, self.server.url, "--faults", "kill:1", "--yes", "--server-start", "false",
                             "--out", self.out(), code=2)
-        self.assertIn(f"several servers listen on port {port}: name the process of yours with --server-pid",
+        self.assertIn(f"several servers listen on port {port}: name your server's process with --server-pid",
                       ended.reason)
         ended, _ = self.break_it("--server-pid", f"{self.pid()}!", code=4, faults="kill:2")
         self.assertIn("the process of the restarted server was not found", ended.reason)
@@ -301,8 +301,8 @@ class Alone(certify.Harm, certify.Power):
                 client.start()
                 harness.wait_until(messages.read_text, "the file to be open")
                 try:
-                    self.refuse("move that file there",
-                                f"the server writes {log}, which is not on the file system of its data")
+                    self.refuse("move the file to that file system",
+                                f"the server writes {log}, a file outside the file system of its data")
                 finally:
                     lasts.unlink()
                     client.join()
@@ -312,7 +312,7 @@ class Alone(certify.Harm, certify.Power):
             link.symlink_to("/proc")
             try:
                 self.refuse("give the data directory a file system of its own",
-                            rf"{self.data} has a part on another file system, or one that cannot be read "
+                            rf"{self.data} has a part that is on another file system or cannot be read "
                             rf"\({link.relative_to(self.data)}\)")
             finally:
                 link.unlink()

@@ -233,7 +233,7 @@ class Resumed(harness.Case, Sweeping):
         text = path.read_text()
         for changed, pattern in (
                 (text[:100], "sweep.json"),
-                (text.replace('"append_version": "', '"append_version": "9'), "resume it with that version"),
+                (text.replace('"append_version": "', '"append_version": "9'), "resume with the version that wrote it"),
                 (text.replace("1x3000", "../3000"), "its runs do not match"),
                 (text.replace("--sessions=1,2", "--sessions=1,3"), "lists runs that do not match its options"),
                 (text.replace('"--records=1k,3k"', "5"), "has an option that is not a text"),
@@ -315,7 +315,7 @@ class Resumed(harness.Case, Sweeping):
         process = self.start("sweep", *SLOW, "--out", out)
         self.wait_for_rows(process, out / NAMES[0])
         ended = self.append("sweep", "--resume", out, code=2)
-        self.assertIn("another append sweep, or a run of it, is still working", ended.reason)
+        self.assertIn("another append sweep or one of its runs still works", ended.reason)
         self.end(process, 0)
 
     def test_a_run_that_ends_while_another_sweep_resumes(self):
@@ -349,7 +349,7 @@ class Resumed(harness.Case, Sweeping):
         if end is not True:
             give_password(end)
         ended = self.end(second, 2)
-        self.assertIn("another append sweep, or a run of it, is still working", ended.reason)
+        self.assertIn("another append sweep or one of its runs still works", ended.reason)
         self.assertEqual(summary.stat().st_mtime_ns, before)
 
 
