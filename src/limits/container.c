@@ -70,7 +70,7 @@ static bool inspect(const char *program, const char *name, struct container *con
                   strerror(number));
     } else if (result != CHILD_NOT_FOUND && (result != CHILD_EXITED || child.end.code != 0)) {
         /* find the error message, which is the last non-empty line of stderr */
-        const char *line = "it failed without an error message";
+        const char *line = "inspect failed without an error message";
         for (const char *at = buffer_text(&child.err); *at != '\0'; at += strcspn(at, "\r\n")) {
             at += strspn(at, "\r\n");
             line = *at != '\0' ? at : line;
@@ -168,14 +168,15 @@ enum exit_code container_find(struct container *container, const struct plan *pl
                   errors[0].text, failed > 1 ? "; " : "", failed > 1 ? errors[1].text : "");
     } else if (!container->is_running) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "--container %s: %s says that it is not running (%s): start it first", name,
-                  program, container->state);
+                  "--container %s: %s reports that the container is not running (%s): start the "
+                  "container first",
+                  name, program, container->state);
     } else {
-        error_set(
-            error, ERROR_NOT_FOUND, 0, NULL,
-            "--container %s: process %d, which %s reports, is not in the container: is the "
-            "container on another machine (DOCKER_HOST, CONTAINER_HOST), or in a virtual one?",
-            name, (int)container->pid, program);
+        error_set(error, ERROR_NOT_FOUND, 0, NULL,
+                  "--container %s: on this machine, process %d, which %s reports, is not in the "
+                  "container: the container may run on another machine (DOCKER_HOST, "
+                  "CONTAINER_HOST) or in a virtual machine",
+                  name, (int)container->pid, program);
     }
     return EXIT_CODE_USAGE;
 }

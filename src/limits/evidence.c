@@ -383,8 +383,8 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
     if (is_client) {
         say(finding, "pthread_create: %s", strerror(error->native_code));
     } else if (is_hidden) {
-        say(finding,
-            "the server sent an error before TLS began, as it does when it cannot start a process");
+        say(finding, "the server sent an error before TLS began, probably because the server "
+                     "cannot start a process");
     } else {
         const size_t length = strcspn(error->text, ";");
         say(finding, "the server said: %.*s", (int)(length < 123 ? length : 123), error->text);
@@ -407,7 +407,7 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
         }
     }
     if (separator[0] == ';') {
-        say(finding, "; the limits on threads cannot be seen from here");
+        say(finding, "; append cannot read any limit on threads");
     }
 }
 
@@ -500,9 +500,10 @@ static struct finding *add_backlog(const struct attribution *attribution)
 {
     struct finding *finding =
         add_finding(attribution, LIMIT_BACKLOG, LIMIT_SERVER, "listen backlog");
-    snprintf(finding->fix, sizeof finding->fix,
-             "back_log in my.cnf (in PostgreSQL max_connections) and net.core.somaxconn (sysctl), "
-             "then restart the server; or use a lower --connect-concurrency");
+    snprintf(
+        finding->fix, sizeof finding->fix,
+        "set back_log in my.cnf (for PostgreSQL, max_connections) and net.core.somaxconn (sysctl), "
+        "then restart the server; or use a lower --connect-concurrency");
     return finding;
 }
 
@@ -579,11 +580,11 @@ static void name_lost(const struct attribution *attribution)
     if (kills > 0) {
         say(finding, "; the kernel killed %llu process%s of %s because memory ran out",
             (unsigned long long)kills, kills == 1 ? "" : "es",
-            is_own ? "its cgroup" : "this machine");
+            is_own ? "the server's cgroup" : "this machine");
     }
     const struct limit *memory = find_limit(&evidence->before, LIMIT_CGROUP_MEMORY, LIMIT_SERVER);
     if (is_own && memory != NULL && memory->allowed != LIMIT_NONE) {
-        say(finding, "; its cgroup may use %s (%s)", UNITS_BYTES(memory->allowed), memory->where);
+        say(finding, "; the cgroup may use %s (%s)", UNITS_BYTES(memory->allowed), memory->where);
         snprintf(finding->fix, sizeof finding->fix, "%s", memory->fix);
     }
 }

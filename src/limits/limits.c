@@ -383,7 +383,7 @@ static bool read_files(struct survey *survey, struct draft *draft)
     }
     limit->each = 0;
     snprintf(limit->note, sizeof limit->note,
-             "the server's open files belong to user %s and cannot be counted: run as root",
+             "the server's open files belong to user %s and cannot be counted: run append as root",
              process->user);
     warn(survey, limit);
     return false;
@@ -602,7 +602,7 @@ static bool read_ports(struct survey *survey, struct draft *draft)
                limits_has_server_here(question)) {
         snprintf(limit->note, sizeof limit->note,
                  "the server's port %u is in this range: while the server restarts, another "
-                 "connection may take it; to prevent that, add it to "
+                 "connection may take the port; to prevent this, add the port to "
                  "net.ipv4.ip_local_reserved_ports",
                  question->port);
     }
@@ -684,7 +684,8 @@ static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t 
         snprintf(fix, LIMIT_FIX_BYTES, "ulimit -S%s %s", names[entry->id].option, scaled);
     } else if (process->is_contained && entry->id == LIMIT_ADDRESS_SPACE) {
         /* docker cannot set this limit, so something in the container has set it */
-        snprintf(fix, LIMIT_FIX_BYTES, "as root of the machine: prlimit --as=%s --pid PID", number);
+        snprintf(fix, LIMIT_FIX_BYTES, "as root outside the container: prlimit --as=%s --pid PID",
+                 number);
     } else if (process->is_contained) {
         snprintf(fix, LIMIT_FIX_BYTES, "%s run --ulimit %s=%s:%s ...",
                  process->is_podman ? "podman" : "docker", item, number, number);
@@ -696,7 +697,8 @@ static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t 
         snprintf(fix, LIMIT_FIX_BYTES,
                  "in /etc/security/limits.conf: %s - %s %s, then %sprlimit --%s=%s --pid %s",
                  process->user, item, scaled,
-                 is_client ? "log in again; or: sudo " : "start it from a new login; or as root: ",
+                 is_client ? "log in again; or: sudo "
+                           : "start the server from a new login; or as root: ",
                  item, number, pid);
     }
 }

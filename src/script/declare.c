@@ -39,8 +39,8 @@ static const char *check_name(lua_State *lua, int index, const char *what)
     DEMAND(lua,
            name[0] != '\0' && strlen(name) < SCRIPT_NAME_BYTES &&
                strspn(name, allowed) == strlen(name),
-           "'%s' cannot name a %s: use letters, digits, _ and -, at most %d bytes", name, what,
-           SCRIPT_NAME_BYTES - 1);
+           "'%s' is not a valid %s name: use letters, digits, _ and -, at most %d bytes", name,
+           what, SCRIPT_NAME_BYTES - 1);
     return name;
 }
 
@@ -48,8 +48,8 @@ static const char *check_name(lua_State *lua, int index, const char *what)
 static void check_same(lua_State *lua, bool is_same, const char *what, const char *name)
 {
     DEMAND(lua, is_same,
-           "%s '%s' is declared differently in a session: the top level must declare the same in "
-           "every session",
+           "%s '%s' is declared differently in a session: the top level must make the same "
+           "declarations in every session",
            what, name);
 }
 
@@ -453,10 +453,14 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
             lua_tostring(lua, -1) != NULL && strcmp(lua_tostring(lua, -1), "auto") == 0;
         details->key = 1;
         DEMAND(lua, details->is_numbered,
-               "column '%s': key must be true, a place from 1 to 16, or \"auto\"", name);
+               "column '%s': key must be true, \"auto\", or the column's place in the primary key "
+               "(1 to 16)",
+               name);
     }
     DEMAND(lua, details->key <= 16,
-           "column '%s': key must be true, a place from 1 to 16, or \"auto\"", name);
+           "column '%s': key must be true, \"auto\", or the column's place in the primary key (1 "
+           "to 16)",
+           name);
     column.is_nullable = !check_flag(lua, at, "required", false) && details->key == 0;
     column.has_default = details->is_numbered;
     DEMAND_DONE(lua, table_add_column(&dataset->table, &column, &error) == STATUS_OK, &error);
@@ -508,17 +512,17 @@ static void declare_columns(lua_State *lua, struct table *load, struct script_da
         if (dataset->columns[i].value != NULL) {
             load->columns[j++].is_unique = dataset->table.columns[i].is_unique;
         } else {
-            DEMAND(
-                lua,
-                dataset->rows == 0 || dataset->columns[i].is_numbered ||
-                    dataset->table.columns[i].is_nullable,
-                "dataset '%s': column '%s' has no generator, but cannot be NULL: add a generator "
-                "as its third entry, for example row()",
-                dataset->name, dataset->table.columns[i].name);
+            DEMAND(lua,
+                   dataset->rows == 0 || dataset->columns[i].is_numbered ||
+                       dataset->table.columns[i].is_nullable,
+                   "dataset '%s': column '%s' has no generator, but cannot be NULL: add a "
+                   "generator as the column's third entry, for example row()",
+                   dataset->name, dataset->table.columns[i].name);
         }
     }
     DEMAND(lua, dataset->rows == 0 || load->column_count > 0,
-           "dataset '%s' has rows to load, but no column has a generator: add one, for example "
+           "dataset '%s' has rows to load, but no column has a generator: add a generator, for "
+           "example "
            "row()",
            dataset->name);
 }
@@ -546,9 +550,10 @@ static void read_partitions(lua_State *lua, struct script_dataset *dataset)
     argument_options(lua, at, "partitions", known, 0);
     lua_getfield(lua, at, "count");
     const int64_t count = argument_integer(lua, -1, "partitions: count");
-    DEMAND(lua, count >= 0 && count <= PARTITIONS_MAX,
-           "dataset '%s': partitions must have a count of 0 to %d; 0: a table without partitions",
-           dataset->name, PARTITIONS_MAX);
+    DEMAND(
+        lua, count >= 0 && count <= PARTITIONS_MAX,
+        "dataset '%s': the count of partitions must be 0 to %d; 0 makes a table without partitions",
+        dataset->name, PARTITIONS_MAX);
     lua_getfield(lua, at, "by");
     const char *by = luaL_optstring(lua, -1, "");
     DEMAND(lua, strcmp(by, "range") == 0 || strcmp(by, "hash") == 0,
@@ -565,11 +570,13 @@ static void read_partitions(lua_State *lua, struct script_dataset *dataset)
     const struct script_column *details = &dataset->columns[partitions->column];
     const enum column_type type = dataset->table.columns[partitions->column].type;
     DEMAND(lua, !has_key || details->key > 0,
-           "dataset '%s': the primary key must contain column '%s' of the partitions",
+           "dataset '%s': the primary key must contain column '%s', which divides the table into "
+           "partitions",
            dataset->name, column);
     DEMAND(lua, type == COLUMN_INT16 || type == COLUMN_INT32 || type == COLUMN_INT64,
-           "dataset '%s': column '%s' of the partitions must have whole numbers", dataset->name,
-           column);
+           "dataset '%s': column '%s', which divides the table into partitions, must be int16, "
+           "int32 or int64",
+           dataset->name, column);
     if (partitions->is_range) {
         DEMAND(lua, details->value != NULL && draw_kind(details->value) == DRAW_ROW,
                "dataset '%s': partitions by range need the generator row() in column '%s'",
@@ -594,10 +601,10 @@ static void read_foreign_key(lua_State *lua, const struct script *declaring,
         keys += to->columns[i].key > 0 ? 1 : 0;
         key.to_column = to->columns[i].key > 0 ? i : key.to_column;
     }
-    DEMAND(
-        lua, keys == 1,
-        "dataset '%s': '%s' cannot refer to dataset '%s', which has no primary key of one column",
-        dataset->name, dataset->table.columns[column].name, to->name);
+    DEMAND(lua, keys == 1,
+           "dataset '%s': column '%s' cannot refer to dataset '%s', which has no primary key of "
+           "one column",
+           dataset->name, dataset->table.columns[column].name, to->name);
     GROW(lua, dataset->foreign_keys, dataset->foreign_key_count);
     dataset->foreign_keys[dataset->foreign_key_count++] = key;
 }
@@ -656,9 +663,10 @@ static int declare_dataset(lua_State *lua)
             luaL_checktype(lua, 3, LUA_TTABLE);
             declare_columns(lua, load, dataset);
         }
-        DEMAND(lua, dataset->is_declared || rows == 0,
-               "dataset '%s' has rows to load, but no columns: list them in the third argument",
-               name);
+        DEMAND(
+            lua, dataset->is_declared || rows == 0,
+            "dataset '%s' has rows to load, but no columns: list the columns in the third argument",
+            name);
         static const char *const known[] = {"create",     "options",      "index", "varies",
                                             "partitions", "foreign_keys", NULL};
         if (argument_options(lua, 4, "a dataset", known, 0)) {
@@ -679,8 +687,8 @@ static int declare_dataset(lua_State *lua)
             DEMAND(lua,
                    dataset->create.count == 0 ||
                        (dataset->partitions.count == 0 && dataset->foreign_key_count == 0),
-                   "dataset '%s': create is the whole statement: write the partitions and foreign "
-                   "keys into it",
+                   "dataset '%s': create replaces the whole CREATE TABLE statement: write the "
+                   "partitions and foreign keys in the text of create",
                    name);
         }
     }
@@ -730,7 +738,7 @@ static void check_no_metric(lua_State *lua, const struct script *declaring, cons
 {
     for (size_t i = 0; i < declaring->metric_count; i++) {
         DEMAND(lua, strcmp(declaring->metrics[i].name, name) != 0,
-               "'%s' is already the name of a metric: rename one of them", name);
+               "'%s' is already the name of a metric: use a different name", name);
     }
 }
 
@@ -787,9 +795,11 @@ static int declare_statement(lua_State *lua)
         new->name = keep_text(lua, declaring, name);
         read_texts(lua, declaring, 2, &new->sql);
         DEMAND(lua, new->sql.count > 0,
-               "statement '%s' has no SQL: give its text as the second argument", name);
-        DEMAND(lua, lua_isnoneornil(lua, 3) || lua_istable(lua, 3),
-               "statement '%s': its types must be a list, {\"int32\", \"text(20)\"}", name);
+               "statement '%s' has no SQL: give the SQL as the second argument", name);
+        DEMAND(
+            lua, lua_isnoneornil(lua, 3) || lua_istable(lua, 3),
+            "statement '%s': the types of its parameters must be a list, {\"int32\", \"text(20)\"}",
+            name);
         const lua_Integer count = lua_istable(lua, 3) ? (lua_Integer)lua_rawlen(lua, 3) : 0;
         for (lua_Integer i = 1; i <= count; i++) {
             struct column column = {.name = ""};
@@ -847,9 +857,11 @@ static void check_claim_query(lua_State *lua, const char *claim, const struct sc
            "invariant '%s' must be a query (SELECT): append counts the rows that it returns",
            claim);
     DEMAND(lua, sql_script_count_parameters(query->text, lexis) == 0,
-           "invariant '%s' cannot have a ?: no session gives it a value", claim);
+           "invariant '%s' cannot have a ?: append runs the query without parameters", claim);
     DEMAND(lua, strstr(query->text, SESSION_MARK) == NULL,
-           "invariant '%s' cannot have a " SESSION_MARK ": no session runs it", claim);
+           "invariant '%s' cannot have a " SESSION_MARK
+           ": append runs the query outside of the sessions",
+           claim);
 }
 
 /* invariant(claim, sql): a claim that holds after the run unless the query returns rows. */
@@ -874,7 +886,7 @@ static int declare_invariant(lua_State *lua)
         new->line = line_of(lua);
         read_texts(lua, declaring, 2, &new->sql);
         DEMAND(lua, new->sql.count > 0,
-               "invariant '%s' has no query: give its text as the second argument", claim);
+               "invariant '%s' has no query: give the query as the second argument", claim);
         for (size_t i = 0; i < new->sql.count; i++) {
             check_claim_query(lua, claim, &new->sql.entries[i]);
         }
@@ -895,17 +907,18 @@ static void read_group(lua_State *lua, struct script_transaction *transaction, c
     DEMAND(lua, !is_pinned || lua_type(lua, -1) == LUA_TNUMBER,
            "transaction '%s': sessions must be a number, not a %s", name, luaL_typename(lua, -1));
     transaction->is_share = is_pinned && !lua_isinteger(lua, -1);
-    DEMAND(
-        lua,
-        !is_pinned || (transaction->is_share
-                           ? transaction->sessions > 0 && transaction->sessions <= 1
-                           : transaction->sessions >= 1 && transaction->sessions <= 1000000),
-        "transaction '%s': sessions must be a number of sessions (10), or a share of all sessions "
-        "(0.1), above 0 and at most 1.0",
-        name);
+    DEMAND(lua,
+           !is_pinned || (transaction->is_share
+                              ? transaction->sessions > 0 && transaction->sessions <= 1
+                              : transaction->sessions >= 1 && transaction->sessions <= 1000000),
+           "transaction '%s': sessions must be a whole number from 1 to 1000000 (10), or a share "
+           "of all sessions, above 0 and at most 1.0 (0.1)",
+           name);
     lua_getfield(lua, 3, "weight");
     DEMAND(lua, !is_pinned || lua_isnil(lua, -1),
-           "transaction '%s' has sessions of its own, so no session draws it: remove weight", name);
+           "transaction '%s' has sessions of its own (option sessions), so weight has no effect: "
+           "remove weight",
+           name);
     transaction->weight = is_pinned ? 0 : transaction->weight;
     lua_getfield(lua, 3, "rate");
     transaction->rate = lua_tonumber(lua, -1);
@@ -916,10 +929,11 @@ static void read_group(lua_State *lua, struct script_transaction *transaction, c
            name);
     lua_getfield(lua, 3, "pause");
     DEMAND(lua, lua_isnil(lua, -1) || transaction->rate == 0,
-           "transaction '%s' has a rate, which says when it begins: leave pause out", name);
+           "transaction '%s' has a rate, which decides when each transaction begins: remove pause",
+           name);
     DEMAND(lua, is_pinned || transaction->rate == 0,
-           "transaction '%s': a rate needs sessions of its own (sessions = 10), or give --rate for "
-           "all transactions together",
+           "transaction '%s': a rate needs the option sessions (sessions = 10); for one rate of "
+           "all transactions together, remove rate and give --rate",
            name);
 }
 
@@ -993,17 +1007,17 @@ static void check_metric_name(lua_State *lua, const struct script *declaring, co
     DEMAND(lua,
            name[0] != '\0' && strchr(digits, name[0]) == NULL && strlen(name) < SCRIPT_NAME_BYTES &&
                strspn(name, allowed) == strlen(name),
-           "'%s' cannot name a metric: use lowercase letters, digits and _, at most %d, and begin "
-           "with "
-           "a letter",
+           "'%s' is not a valid metric name: use at most %d lowercase letters, digits and _, and "
+           "begin with a letter",
            name, SCRIPT_NAME_BYTES - 1);
     check_no_metric(lua, declaring, name);
     for (size_t i = 0; i < declaring->operation_count; i++) {
         DEMAND(lua, strcmp(declaring->operations[i].name, name) != 0,
-               "'%s' is already the name of a %s: rename one of them", name,
+               "'%s' is already the name of a %s: use a different name", name,
                declaring->operations[i].is_transaction ? "transaction" : "statement");
     }
-    DEMAND(lua, !bound_is_taken(name), "'%s' is a figure of every run: rename the metric", name);
+    DEMAND(lua, !bound_is_taken(name),
+           "'%s' is already the name of a figure of every run: rename the metric", name);
 }
 
 static const char *read_unit(lua_State *lua, struct script *declaring, const char *name)

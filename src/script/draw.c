@@ -727,7 +727,7 @@ static bool format_set(struct format *format, const char *text, struct draw *con
         if (inner[i]->kind != DRAW_ROW && inner[i]->kind != DRAW_KEYS) {
             error_set(error, ERROR_USAGE, 0, NULL,
                       "format: generator %zu does not draw whole numbers: use row, keys or uniform "
-                      "with whole bounds",
+                      "with bounds that are whole numbers",
                       i + 1);
             return false;
         }
@@ -738,12 +738,11 @@ static bool format_set(struct format *format, const char *text, struct draw *con
         return false;
     }
     if (found == 0 || found != format->count) {
-        error_set(
-            error, ERROR_USAGE, 0, NULL,
-            "format: '%.60s' has %zu conversion%s, but %zu generator%s %s given: give one for "
-            "each conversion, and at least one",
-            text, found, units_plural(found, "", "s"), format->count,
-            units_plural(format->count, "", "s"), units_plural(format->count, "is", "are"));
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "format: '%.60s' has %zu conversion%s, but %zu generator%s %s given: give as "
+                  "many generators as conversions, and at least one",
+                  text, found, units_plural(found, "", "s"), format->count,
+                  units_plural(format->count, "", "s"), units_plural(format->count, "is", "are"));
         return false;
     }
     return true;

@@ -37,7 +37,7 @@
 #define ENDING_NS MONO_NS_PER_S
 
 /* The error of a function that runs longer than ALONE_NS. */
-#define TEXT_ENDLESS "this ran for 10 s without finishing: is there an endless loop?"
+#define TEXT_ENDLESS "this code ran for 10 s without finishing: is there an endless loop?"
 
 #define SESSION_MARK "${session}"
 

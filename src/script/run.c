@@ -129,14 +129,13 @@ static uint64_t run_statement(lua_State *lua, bool (*take)(void *, const struct 
     }
     require_ok(lua, status);
     DEMAND_MEMORY(lua, !buffer_failed(&state->cells));
-    DEMAND(
-        lua, !state->is_answer_uneven,
-        "statement '%s' returns rows with different numbers of columns: use :run, which discards "
-        "them",
-        state->script->statements[number].name);
+    DEMAND(lua, !state->is_answer_uneven,
+           "statement '%s' returns rows with different numbers of columns: use :run, which "
+           "discards the rows",
+           state->script->statements[number].name);
     DEMAND(lua, !state->is_answer_full,
            "statement '%s' returns more than %d MiB: read fewer rows, or use :run, which discards "
-           "them",
+           "the rows",
            state->script->statements[number].name, ANSWER_BYTES_MAX >> 20);
     return answer.rows;
 }
@@ -249,8 +248,8 @@ static int counter_call_next(lua_State *lua)
     }
     uint64_t value;
     DEMAND(lua, counter_next(counter, &value),
-           "a counter has no free number: a transaction that took a number long ago has not "
-           "ended; take the number later in the transaction");
+           "this counter has no free number, because a transaction that took a number long ago "
+           "still runs: call next later in that transaction");
     taken[state->taken_count++] = (struct taken){counter, value};
     state->taken_at = state->taken_count;
     lua_pushinteger(lua, (lua_Integer)value);
@@ -282,8 +281,8 @@ static int metric_add(lua_State *lua)
     const struct script_metric *metric = &state->script->metrics[number];
     const char *kind = script_metric_kinds[metric->kind];
     DEMAND(lua, !state->is_deriving,
-           "%s '%s': add works only in a transaction's function, not in a function of derive", kind,
-           metric->name);
+           "%s '%s': add works only in a transaction's function, not in a function given to derive",
+           kind, metric->name);
     const struct script_host *host = sandbox_check_running(lua, "add");
     int is_number = 1;
     const double value =
@@ -333,8 +332,8 @@ static int call_rollback(lua_State *lua)
     struct script_state *state = state_of(lua);
     const struct script_host *host = sandbox_check_running(lua, "rollback");
     DEMAND(lua, host->can_roll_back(host->context),
-           "rollback: the transaction cannot undo what it has written (autocommit): call rollback "
-           "before the first write");
+           "rollback: the transaction has written in autocommit mode, which cannot be undone: call "
+           "rollback before the first write");
     snprintf(state->why, sizeof state->why, "%s", luaL_optstring(lua, 1, "rollback"));
     return sandbox_end(lua, SCRIPT_ROLLBACK);
 }

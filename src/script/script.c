@@ -167,7 +167,8 @@ static enum status declare(struct script *script, struct error *error)
             error, ERROR_USAGE, 0, NULL,
             script->transaction_count == 0
                 ? "%s: the script declares no transaction: add transaction(\"name\", function)"
-                : "%s: every transaction has weight 0: give one a weight above 0",
+                : "%s: every transaction has weight 0: give at least one transaction a weight "
+                  "above 0",
             source->chunk_name + 1);
         return STATUS_REJECTED;
     }

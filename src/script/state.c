@@ -190,9 +190,10 @@ static enum status resolve(const struct script *script, size_t number, const cha
         .parameters = of->parameters.column_count > 0 ? &of->parameters : NULL,
     };
     if (statement->sql == NULL) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "%s:%d: statement '%s' has no text for %s and no default: add one of them",
-                  script->source->chunk_name + 1, of->line, of->name, dialect);
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "%s:%d: statement '%s' has no text for %s and no default text: add one of these texts",
+            script->source->chunk_name + 1, of->line, of->name, dialect);
         return STATUS_REJECTED;
     }
     const size_t marks = sql_script_count_parameters(statement->sql, sql_lexis_of(dialect));
@@ -316,11 +317,10 @@ enum status script_state_create(struct script_state **state, const struct script
          created->invariants != script->invariant_count ||
          created->metrics != script->metric_count ||
          created->functions != source->main->functions)) {
-        error_set(
-            error, ERROR_USAGE, 0, NULL,
-            "%s: the script declares less in a session than when append first ran it: the top "
-            "level must declare the same in every session",
-            source->chunk_name + 1);
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "%s: the script declares less in a session than when append first ran the "
+                  "script: the top level must make the same declarations in every session",
+                  source->chunk_name + 1);
         status = STATUS_FATAL;
     }
     if (status == STATUS_OK && place->host != NULL) {

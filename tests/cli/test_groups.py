@@ -67,18 +67,18 @@ class Groups(harness.Case):
 
     def test_refused(self):
         for text, arguments, pattern in (
-                ('kind("x", {sessions = 0})', (), "sessions must be a number of sessions"),
+                ('kind("x", {sessions = 0})', (), "sessions must be a whole number from 1"),
                 ('kind("x", {sessions = "2"})', (), "sessions must be a number, not a string"),
                 ('kind("x", {sessions = 2, rate = "10"})', (), "rate must be a number of transactions/s"),
-                ('kind("x", {sessions = 1.5})', (), "sessions must be a number of sessions"),
-                ('kind("x", {sessions = -1})', (), "sessions must be a number of sessions"),
+                ('kind("x", {sessions = 1.5})', (), "sessions must be a whole number from 1"),
+                ('kind("x", {sessions = -1})', (), "sessions must be a whole number from 1"),
                 ('kind("x", {sessions = 2, weight = 2})', (), "remove weight"),
-                ('kind("x", {rate = 5})', (), "a rate needs sessions of its own"),
+                ('kind("x", {rate = 5})', (), "a rate needs the option sessions"),
                 ('kind("x", {sessions = 1, rate = 0})', (), "rate must be a number of transactions/s"),
                 ('kind("x", {sessions = 5}) kind("y")', (), "transactions drawn by weight need at least one more: "
                                                             "this run has 4, use 6 or more"),
                 ('kind("x", {sessions = 3})', (), "1 of 4 sessions would do nothing"),
-                ('kind("x", {sessions = 1, rate = 5, pause = 1}) kind("y")', (), "leave pause out"),
+                ('kind("x", {sessions = 1, rate = 5, pause = 1}) kind("y")', (), "remove pause"),
                 ('kind("x", {sessions = 1, rate = 5}) kind("y")', ("--rate", "10"), "leave --rate")):
             with self.subTest(text):
                 self.refused("4", "null:", "--workload", self.script(text), "--duration", "1s", *arguments,

@@ -153,7 +153,7 @@ class Containers(harness.Mariadb):
         self.program("docker", "echo '[]'; echo 'Error response from daemon: No such container: db'"
                      " >&2; exit 1")
         self.knows("podman", inspected(self.identity, 0, "exited"))
-        self.says("podman says that it is not running .exited.")
+        self.says("podman reports that the container is not running .exited.")
 
     def test_not_there(self):
         self.says("neither docker nor podman is installed")
@@ -170,13 +170,13 @@ class Containers(harness.Mariadb):
 
     def test_not_usable(self):
         self.knows("docker", inspected(self.identity, 0, "exited"))
-        self.says("docker says that it is not running .exited.")
+        self.says("docker reports that the container is not running .exited.")
         self.knows("docker", "Emulate Docker CLI using podman.")
         self.says("the output of docker inspect cannot be parsed")
         self.program("docker", "exit 1")
-        self.says("docker: it failed without an error message")
+        self.says("docker: inspect failed without an error message")
         self.program("docker", "kill -9 $$")
-        self.says("docker: it failed without an error message")
+        self.says("docker: inspect failed without an error message")
         self.knows("docker", inspected(self.identity, os.getpid()))
         self.says(r"process \d+, which docker reports, is not in the container: is the container "
                   "on another machine")

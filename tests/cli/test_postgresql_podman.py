@@ -62,7 +62,7 @@ class Podman(containers.Contained):
         self.begin()
         self.engine.run("stop", "--time", "1", "db")
         self.refused(2, 100, containers.URL, "--container", "db", code=2,
-                     pattern="podman says that it is not running .exited.")
+                     pattern="podman reports that the container is not running .exited.")
 
 
 if __name__ == "__main__":

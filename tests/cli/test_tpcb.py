@@ -71,12 +71,12 @@ class Tpcb(Structure, harness.Case):
 
     def test_mistakes(self):
         for old, new, message in (
-            ("count = count", "count = -1", "partitions must have a count of 0 to 8192"),
-            ("count = count", "count = 8193", "partitions must have a count of 0 to 8192"),
+            ("count = count", "count = -1", "the count of partitions must be 0 to 8192"),
+            ("count = count", "count = 8193", "the count of partitions must be 0 to 8192"),
             ("by = by, ", "", 'partitions must have by = "range" or by = "hash"'),
             ('by = by, column = "m"', 'by = "list", column = "m"', 'partitions must have by = "range"'),
             ('column = "m"', 'column = "x"', "partitions names an unknown column 'x'"),
-            ('column = "m"', 'column = "g"', "the primary key must contain column 'g' of the partitions"),
+            ('column = "m"', 'column = "g"', "the primary key must contain column 'g', which divides the table into partitions"),
             ('row(-3), key', 'uniform(1, 9), key', "partitions by range need the generator row() in column 'm'"),
             ('count = count', 'number = count', "partitions has no option 'number'; use by, column, count"),
             ("to({g = groups})", "to({x = groups})", "foreign_keys names an unknown column 'x'"),
@@ -85,7 +85,7 @@ class Tpcb(Structure, harness.Case):
             ("to({g = groups})", 'to({g = "groups"})', "a dataset is needed here, not a string"),
             ("key = true}})", "}})", "'g' cannot refer to dataset 'groups', which has no primary key of one column"),
             ("to({g = groups})", 'to({g = groups}), create = "CREATE TABLE members (m int)"',
-             "create is the whole statement: write the partitions and foreign keys into it"),
+             "create replaces the whole CREATE TABLE statement: write the partitions and foreign keys in the text of create"),
         ):
             with self.subTest(message):
                 self.assertIn(old, SCRIPT)

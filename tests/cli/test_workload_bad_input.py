@@ -32,16 +32,16 @@ class BadInput(harness.Case):
              "option 'autocommit' must be true or false, not no"),
             ('statement("s", "SELECT 1", {}, {add_to = 1})', "a statement has no option 'add_to'"),
             ('statement("s", "SELECT 1", {}, {prepared = 0})', "option 'prepared' must be true or false"),
-            ('statement("s", "SELECT ?", "int32")', "statement 's': its types must be a list"),
+            ('statement("s", "SELECT ?", "int32")', "statement 's': the types of its parameters must be a list"),
             ('dataset("t", 1, {{"a", "int32", row(), kye = true}})', "a column has no option 'kye'"),
             ('dataset("t", 1, {{"a", "int32", row(), 5}})', "a column has no option '4'"),
             *((f'dataset("t", 1, {{{{"a", "int32", row(), key = {key}}}}})',
-               "column 'a': key must be true, a place from 1 to 16, or \"auto\"")
+               "column 'a': key must be true, \"auto\", or the column's place in the primary key (1 to 16)")
               for key in ("1.5", "0", "-1", "17", '"all"')),
             (f'dataset("t", 1, {{{column}}}, {{indx = {{"a"}}}})', "a dataset has no option 'indx'"),
             (f'dataset("t", 1, {{{column}}}, {{index = "a"}})', "index must be a list with a text for each index"),
             (f'dataset("t", 1, {{{column}}}, {{index = {{sqlite = "a"}}}})', "must be a list"),
-            ('dataset("t\\"; DROP", 1, {{"a", "int32", row()}})', "'t\"; DROP' cannot name a dataset: use letters, digits, _ and -"),
+            ('dataset("t\\"; DROP", 1, {{"a", "int32", row()}})', "'t\"; DROP' is not a valid dataset name: use letters, digits, _ and -"),
             ('keys("zipfian", 1, 10, {thetta = 1})', "keys has no option 'thetta'"),
         ):
             with self.subTest(text):
@@ -62,7 +62,7 @@ class BadInput(harness.Case):
                      'on_session(function() while true do end end)\n'):
             with self.subTest(text):
                 reason = self.refuse(text + BODY, sessions=1)
-                self.assertRegex(reason, r"own\.lua:1: this ran for 10 s without finishing: is there an endless loop\?$")
+                self.assertRegex(reason, r"own\.lua:1: this code ran for 10 s without finishing: is there an endless loop\?$")
 
     def test_loops_that_nothing_could_end(self):
         self.assertIn("own.lua:1: setmetatable: a script cannot use __gc",

@@ -17,7 +17,7 @@ class Endless(workload_faults.Case):
         """A script's top level has ten seconds of CPU time, also within one call of a Lua function."""
         script = self.script(ENDLESS_PATTERN + '\ntransaction("x", function() end)\n')
         ended = self.append("help", script, code=2, timeout_s=2 * harness.GUARD_S)
-        self.assertRegex(ended.reason, r"script\.lua:1: this ran for 10 s without finishing")
+        self.assertRegex(ended.reason, r"script\.lua:1: this code ran for 10 s without finishing")
 
     def test_an_endless_loop_ends_with_the_run(self):
         for body in ("while true do end", "while true do pcall(get.run, get, 1) end",

@@ -150,7 +150,7 @@ class Wrong(workload_faults.Case):
         ended = self.append(1, self.url(), "--workload",
                             self.script(text % "put:run(n:next())\nrollback('why')"),
                             "--transactions", 9, "--out", out, code=2)
-        self.assertRegex(ended.reason, r"script\.lua:6: rollback: the transaction cannot undo what it has written")
+        self.assertRegex(ended.reason, r"script\.lua:6: rollback: the transaction has written in autocommit mode")
         ledger = self.check_run(out, 2).json["transactions"]
         self.assertEqual((ledger["begun"], ledger["rolled_back"], ledger["partial"]), (1, 0, 1))
         _, run = self.run_script(1, self.url(), self.script(text % "set:run() rollback()"),

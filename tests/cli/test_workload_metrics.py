@@ -154,14 +154,14 @@ class Metrics(harness.Case):
     def test_mistakes(self):
         body = 'transaction("a", function() end)\n'
         for text, message in (
-            ('count("throughput")\n' + body, "'throughput' is a figure of every run: rename the metric"),
-            ('count("a")\n' + body, "'a' is already the name of a metric: rename one of them"),
-            ('trend("Lock Wait")\n' + body, "'Lock Wait' cannot name a metric: use lowercase letters, digits and _"),
+            ('count("throughput")\n' + body, "'throughput' is already the name of a figure of every run: rename the metric"),
+            ('count("a")\n' + body, "'a' is already the name of a metric: use a different name"),
+            ('trend("Lock Wait")\n' + body, "'Lock Wait' is not a valid metric name: use at most 47 lowercase letters, digits and _"),
             ('for i = 1, 41 do gauge("g" .. i) end\n' + body, "a script can have at most 40 metrics"),
             ('count("n"):add()\n' + body, "add works only in a transaction's function, not at the top level"),
             ('local n = count("n")\n'
              'dataset("t", 1, {{"i", "int32", derive(row(), function(i) n:add() return i end)}})\n' + body,
-             "count 'n': add works only in a transaction's function, not in a function of derive"),
+             "count 'n': add works only in a transaction's function, not in a function given to derive"),
             ('local n = trend("n")\ntransaction("a", function() n:add(0 / 0) end)\n',
              "trend 'n': add takes a finite number"),
             ('local n = count("n")\ntransaction("a", function() n:add("many") end)\n',

@@ -262,8 +262,8 @@ TEST_BETWEEN(test_limits_of_a_place, set_up, tear_down)
                         "in /etc/security/limits.conf: 99999 - nofile 5001, then log in again; or: "
                         "sudo prlimit --nofile=5001 --pid $$");
     assert_string_equal(fix(LIMIT_OPEN_FILES, LIMIT_SERVER),
-                        "in /etc/security/limits.conf: 99999 - nofile 5001, then start it from a "
-                        "new login; or as root: prlimit --nofile=5001 --pid 12");
+                        "in /etc/security/limits.conf: 99999 - nofile 5001, then start the server "
+                        "from a new login; or as root: prlimit --nofile=5001 --pid 12");
     /* limits.conf counts this limit in KiB, prlimit in bytes */
     const char *address_space = fix(LIMIT_ADDRESS_SPACE, LIMIT_CLIENT);
     const char *kib = strstr(address_space, "99999 - as ");
@@ -286,7 +286,7 @@ TEST_BETWEEN(test_limits_of_a_place, set_up, tear_down)
     /* docker has no option for this limit */
     write_file("11/limits", as);
     assert_non_null(
-        strstr(fix(LIMIT_ADDRESS_SPACE, LIMIT_CLIENT), "as root of the machine: prlimit"));
+        strstr(fix(LIMIT_ADDRESS_SPACE, LIMIT_CLIENT), "as root outside the container: prlimit"));
     put_tasks("v2/system.slice/docker-0123.scope", "20\n", "9\n");
     assert_string_equal(fix(LIMIT_CGROUP_TASKS, LIMIT_CLIENT),
                         "docker update --pids-limit 60 CONTAINER");
@@ -383,8 +383,8 @@ TEST_BETWEEN(test_tasks_of_users, set_up_pair, tear_down)
     limit = expect_limit(LIMIT_USER_TASKS, LIMIT_SERVER, "3 100 17 151 27");
     assert_int_equal(limit->grade, LIMIT_FAIL);
     assert_string_equal(limit->fix,
-                        "in /etc/security/limits.conf: 99999 - nproc 168, then start it from a new "
-                        "login; or as root: prlimit --nproc=168 --pid 12");
+                        "in /etc/security/limits.conf: 99999 - nproc 168, then start the server "
+                        "from a new login; or as root: prlimit --nproc=168 --pid 12");
     put_status(SERVER, 88888, 5, "0");
     expect_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, "1 1000 12 51 987");
     expect_limit(LIMIT_USER_TASKS, LIMIT_SERVER, "2 100 5 100 47");
@@ -466,7 +466,7 @@ TEST_BETWEEN(test_open_files_of_both, set_up_pair, tear_down)
     limit = expect_limit(LIMIT_OPEN_FILES, LIMIT_SERVER, "0 150 0 0 -1");
     assert_int_equal(limit->grade, LIMIT_WARN);
     assert_string_equal(limit->note, "the server's open files belong to user 99999 and cannot be "
-                                     "counted: run as root");
+                                     "counted: run append as root");
 }
 
 TEST_BETWEEN(test_tasks_of_the_machine, set_up_pair, tear_down)
@@ -548,8 +548,8 @@ TEST_BETWEEN(test_ports, set_up_pair, tear_down)
     static const char widest[] = "the range is at its maximum: let the server also listen on "
                                  "another address or port";
     static const char restart[] = "the server's port 5432 is in this range: while the server "
-                                  "restarts, another connection may take it; to prevent that, add "
-                                  "it to net.ipv4.ip_local_reserved_ports";
+                                  "restarts, another connection may take the port; to prevent "
+                                  "this, add the port to net.ipv4.ip_local_reserved_ports";
     static const char minute[] =
         "1 of the ports in use is in TIME_WAIT, and becomes free within a minute";
     static const char second[] =

@@ -153,16 +153,19 @@ TEST_BETWEEN(test_containers_that_are_not_found, make_folder, remove_folder)
          ERROR_NOT_FOUND},
         {"echo \"$*\" >&2; exit 1", NULL, "docker: inspect --type=container db", ERROR_NOT_FOUND},
         {"printf 'warning\\n\\r\\nno such thing\\n\\n' >&2; exit 1", "exit 3",
-         "docker: no such thing; podman: it failed without an error message", ERROR_NOT_FOUND},
+         "docker: no such thing; podman: inspect failed without an error message", ERROR_NOT_FOUND},
         {NULL, "echo gone >&2; kill -9 $$", "podman: gone", ERROR_NOT_FOUND},
         {"echo '[]'", NULL, "the output of docker inspect cannot be parsed", ERROR_DATA},
         {INSPECTED("exited", "false", "0"), "exit 1",
-         "docker says that it is not running (exited): start it first", ERROR_NOT_FOUND},
+         "docker reports that the container is not running (exited): start the container first",
+         ERROR_NOT_FOUND},
         {"exec /bin/sleep 60", "exit 1",
-         "docker inspect did not answer within 10 s; podman: it failed without an error message",
+         "docker inspect did not answer within 10 s; podman: inspect failed without an error "
+         "message",
          ERROR_TIMEOUT},
         {"exit 1", INSPECTED("running", "true", "1"),
-         "process 1, which podman reports, is not in the container: is the container on another",
+         "on this machine, process 1, which podman reports, is not in the container: the container "
+         "may run on another machine",
          ERROR_NOT_FOUND},
     };
     EACH_CASE (i, cases, "%s", cases[i].why) {

@@ -208,13 +208,14 @@ TEST(test_declarations)
         const char *text, *set, *expected;
     } cases[] = {
         {"statement('', 'select 1')", NULL,
-         ":1: '' cannot name a statement: use letters, digits, _ and -, at most 47 bytes"},
+         ":1: '' is not a valid statement name: use letters, digits, _ and -, at most 47 bytes"},
         {"statement(('a'):rep(47), 'select 1') " T, NULL,
          "statement aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:1 of 0 reads as default "
          "'select 1'\n"
          "2 operations, 0 counters\n"},
         {"statement(('a'):rep(48), 'select 1')", NULL,
-         ":1: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' cannot name a statement: use "
+         ":1: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' is not a valid statement name: "
+         "use "
          "letters, digits, _ and -, at most 47 bytes"},
         {"dataset('t', 0, nil, {varies = 1})", NULL,
          ":1: option 'varies' must be true or false, not 1"},
@@ -305,18 +306,19 @@ TEST(test_declarations)
         {"statement('s', {sqlite = 1})", NULL,
          ":1: texts for each dialect must be a table {default = \"…\", mariadb = \"…\"}"},
         {"statement('s', {})", NULL,
-         ":1: statement 's' has no SQL: give its text as the second argument"},
+         ":1: statement 's' has no SQL: give the SQL as the second argument"},
         {"statement('s')", NULL,
-         ":1: statement 's' has no SQL: give its text as the second argument"},
+         ":1: statement 's' has no SQL: give the SQL as the second argument"},
         {"statement('s', 5)", NULL,
          ":1: a text, or a table {default = \"…\", mariadb = \"…\"}, is needed here, not a number"},
         {"statement('s', true)", NULL,
          ":1: a text, or a table {default = \"…\", mariadb = \"…\"}, is needed here, not a "
          "boolean"},
         {"statement('s', nil)", NULL,
-         ":1: statement 's' has no SQL: give its text as the second argument"},
+         ":1: statement 's' has no SQL: give the SQL as the second argument"},
         {"statement('s', 'select ?', 'int32')", NULL,
-         ":1: statement 's': its types must be a list, {\"int32\", \"text(20)\"}"},
+         ":1: statement 's': the types of its parameters must be a list, {\"int32\", "
+         "\"text(20)\"}"},
         {"statement('s', 'select ?', {'int3'})", NULL,
          ":1: unknown type 'int3'; use one of bool, int16, int32, int64, float32, float64, "
          "decimal(P,S) up to 18 digits, text, text(N), char(N), bytes, bytes(N), json, date, time, "
@@ -413,7 +415,8 @@ TEST(test_declarations)
          "dataset t:1 0 rows\n"
          "1 operations, 0 counters\n"},
         {"dataset('t', 5)", NULL,
-         ":1: dataset 't' has rows to load, but no columns: list them in the third argument"},
+         ":1: dataset 't' has rows to load, but no columns: list the columns in the third "
+         "argument"},
         {"dataset('t', -1)", NULL, ":1: dataset 't': the number of rows must be 0 or more, not -1"},
         {"dataset('t', 1.5)", NULL, ":1: dataset: rows must be a whole number, not 1.5"},
         {"dataset('t', 'x')", NULL, ":1: dataset: rows must be a whole number, not x"},
@@ -480,20 +483,26 @@ TEST(test_declarations)
          ":1: dataset 't': column 'b' has place 3 in a key of 2 columns: number the places 1, 2, "
          "…"},
         {"dataset('t', 1, {{'a', 'int32', row(), key = 0}})", NULL,
-         ":1: column 'a': key must be true, a place from 1 to 16, or \"auto\""},
+         ":1: column 'a': key must be true, \"auto\", or the column's place in the primary key (1 "
+         "to 16)"},
         {"dataset('t', 1, {{'a', 'int32', row(), key = 1.5}})", NULL,
-         ":1: column 'a': key must be true, a place from 1 to 16, or \"auto\""},
+         ":1: column 'a': key must be true, \"auto\", or the column's place in the primary key (1 "
+         "to 16)"},
         {"dataset('t', 1, {{'a', 'int32', row(), key = 17}})", NULL,
-         ":1: column 'a': key must be true, a place from 1 to 16, or \"auto\""},
+         ":1: column 'a': key must be true, \"auto\", or the column's place in the primary key (1 "
+         "to 16)"},
         {"dataset('t', 1, {{'a', 'int32', row(), key = 4294967297}})", NULL,
-         ":1: column 'a': key must be true, a place from 1 to 16, or \"auto\""},
+         ":1: column 'a': key must be true, \"auto\", or the column's place in the primary key (1 "
+         "to 16)"},
         {"dataset('t', 1, {{'a', 'int32', row(), key = 16}})", NULL,
          ":1: dataset 't': column 'a' has place 16 in a key of 1 column: number the places 1, 2, "
          "…"},
         {"dataset('t', 1, {{'a', 'int32', row(), key = 'x'}})", NULL,
-         ":1: column 'a': key must be true, a place from 1 to 16, or \"auto\""},
+         ":1: column 'a': key must be true, \"auto\", or the column's place in the primary key (1 "
+         "to 16)"},
         {"dataset('t', 1, {{'a', 'int32', row(), key = {}}})", NULL,
-         ":1: column 'a': key must be true, a place from 1 to 16, or \"auto\""},
+         ":1: column 'a': key must be true, \"auto\", or the column's place in the primary key (1 "
+         "to 16)"},
         {"dataset('t', 1, {{'a', 'int32', key = 'auto'}, {'b', 'int32', row()}}) " T, NULL,
          "dataset t:1 1 rows declared; a int32 key 1 numbered default unique required; b int32 "
          "made 0; load b\n"
@@ -502,13 +511,14 @@ TEST(test_declarations)
          "dataset t:1 0 rows declared; a int32 key 1 unique required; b int32 required; load\n"
          "1 operations, 0 counters\n"},
         {"dataset('t', 1, {{'a', 'int32', row()}, {'b', 'int32', required = true}})", NULL,
-         ":1: dataset 't': column 'b' has no generator, but cannot be NULL: add a generator as its "
-         "third entry, for example row()"},
+         ":1: dataset 't': column 'b' has no generator, but cannot be NULL: add a generator as the "
+         "column's third entry, for example row()"},
         {"dataset('t', 1, {{'a', 'int32', key = true}, {'b', 'int32', row()}})", NULL,
-         ":1: dataset 't': column 'a' has no generator, but cannot be NULL: add a generator as its "
-         "third entry, for example row()"},
+         ":1: dataset 't': column 'a' has no generator, but cannot be NULL: add a generator as the "
+         "column's third entry, for example row()"},
         {"dataset('t', 1, {{'a', 'int32'}})", NULL,
-         ":1: dataset 't' has rows to load, but no column has a generator: add one, for example "
+         ":1: dataset 't' has rows to load, but no column has a generator: add a generator, for "
+         "example "
          "row()"},
         {"dataset('t', 0, {{'a', 'int32'}}) " T, NULL,
          "dataset t:1 0 rows declared; a int32; load\n"
@@ -567,12 +577,12 @@ TEST(test_declarations)
         {"dataset('t', 1, {{'a', 'int32', row()}}, {partitions = {by = 'hash', column = 'a', count "
          "= 8193}})",
          NULL,
-         ":1: dataset 't': partitions must have a count of 0 to 8192; 0: a table without "
+         ":1: dataset 't': the count of partitions must be 0 to 8192; 0 makes a table without "
          "partitions"},
         {"dataset('t', 1, {{'a', 'int32', row()}}, {partitions = {by = 'hash', column = 'a', count "
          "= -1}})",
          NULL,
-         ":1: dataset 't': partitions must have a count of 0 to 8192; 0: a table without "
+         ":1: dataset 't': the count of partitions must be 0 to 8192; 0 makes a table without "
          "partitions"},
         {"dataset('t', 1, {{'a', 'int32', row()}}, {partitions = {by = 'hash', column = 'a'}})",
          NULL, ":1: partitions: count must be a whole number, not nil"},
@@ -588,7 +598,9 @@ TEST(test_declarations)
          ":1: dataset 't': partitions names an unknown column ''"},
         {"dataset('t', 1, {{'a', 'int32', row(), key = true}, {'b', 'int32', row()}}, {partitions "
          "= {by = 'hash', column = 'b', count = 1}})",
-         NULL, ":1: dataset 't': the primary key must contain column 'b' of the partitions"},
+         NULL,
+         ":1: dataset 't': the primary key must contain column 'b', which divides the table into "
+         "partitions"},
         {"dataset('t', 1, {{'b', 'int32', row(), key = 2}, {'a', 'int32', row(), key = 1}}, "
          "{partitions = {by = 'range', column = 'b', count = 1}}) " T,
          NULL,
@@ -597,7 +609,9 @@ TEST(test_declarations)
          "1 operations, 0 counters\n"},
         {"dataset('t', 1, {{'a', 'text', 5}}, {partitions = {by = 'hash', column = 'a', count = "
          "1}})",
-         NULL, ":1: dataset 't': column 'a' of the partitions must have whole numbers"},
+         NULL,
+         ":1: dataset 't': column 'a', which divides the table into partitions, must be int16, "
+         "int32 or int64"},
         {"dataset('t', 1, {{'a', 'int32', 5}}, {partitions = {by = 'range', column = 'a', count = "
          "1}})",
          NULL, ":1: dataset 't': partitions by range need the generator row() in column 'a'"},
@@ -612,8 +626,8 @@ TEST(test_declarations)
         {"dataset('t', 1, {{'a', 'int32', row()}}, {create = 'x', partitions = {by = 'hash', "
          "column = 'a', count = 1}})",
          NULL,
-         ":1: dataset 't': create is the whole statement: write the partitions and foreign keys "
-         "into it"},
+         ":1: dataset 't': create replaces the whole CREATE TABLE statement: write the partitions "
+         "and foreign keys in the text of create"},
         {"local a = dataset('a', 1, {{'x', 'text', 5}, {'id', 'int32', row(), key = true}}) "
          "dataset('b', 1, {{'y', 'int32', row()}, {'of', 'int32', row()}, {'too', 'int32', "
          "row()}}, {foreign_keys = {too = a, of = a}}) " T,
@@ -626,13 +640,13 @@ TEST(test_declarations)
         {"local a = dataset('a', 1, {{'id', 'int32', row()}}) dataset('b', 1, {{'of', 'int32', "
          "row()}}, {foreign_keys = {of = a}})",
          NULL,
-         ":1: dataset 'b': 'of' cannot refer to dataset 'a', which has no primary key of one "
-         "column"},
+         ":1: dataset 'b': column 'of' cannot refer to dataset 'a', which has no primary key of "
+         "one column"},
         {"local a = dataset('a', 1, {{'id', 'int32', row(), key = 1}, {'i', 'int32', row(), key = "
          "2}}) dataset('b', 1, {{'of', 'int32', row()}}, {foreign_keys = {of = a}})",
          NULL,
-         ":1: dataset 'b': 'of' cannot refer to dataset 'a', which has no primary key of one "
-         "column"},
+         ":1: dataset 'b': column 'of' cannot refer to dataset 'a', which has no primary key of "
+         "one column"},
         {"local a = dataset('a', 1, {{'id', 'int32', row(), key = true}}) dataset('b', 1, {{'of', "
          "'int32', row()}}, {foreign_keys = {off = a}})",
          NULL, ":1: dataset 'b': foreign_keys names an unknown column 'off'"},
@@ -642,8 +656,8 @@ TEST(test_declarations)
         {"local a = dataset('a', 1, {{'id', 'int32', row(), key = true}}) dataset('b', 1, {{'of', "
          "'int32', row()}}, {create = 'x', foreign_keys = {of = a}})",
          NULL,
-         ":1: dataset 'b': create is the whole statement: write the partitions and foreign keys "
-         "into it"},
+         ":1: dataset 'b': create replaces the whole CREATE TABLE statement: write the partitions "
+         "and foreign keys in the text of create"},
         {"dataset('b', 1, {{'of', 'int32', row()}}, {foreign_keys = {of = 5}})", NULL,
          ":1: a dataset is needed here, not a number"},
         {"dataset('b', 1, {{'of', 'int32', row()}}, {foreign_keys = 5})", NULL,
@@ -669,16 +683,17 @@ TEST(test_declarations)
         {"invariant('c', 'SELECT 1') invariant('d', 'SELECT 1') invariant('c', 'SELECT 1')", NULL,
          ":1: invariant 'c' is declared twice"},
         {"invariant('c')", NULL,
-         ":1: invariant 'c' has no query: give its text as the second argument"},
+         ":1: invariant 'c' has no query: give the query as the second argument"},
         {"invariant('c', {default = 'select 1', sqlite = 'delete'})", NULL,
          ":1: invariant 'c' must be a query (SELECT): append counts the rows that it returns"},
         {"invariant('c', 'select ?')", NULL,
-         ":1: invariant 'c' cannot have a ?: no session gives it a value"},
+         ":1: invariant 'c' cannot have a ?: append runs the query without parameters"},
         {"invariant('c', {mysql = 'select 1 # ?'}) " T, NULL,
          "invariant c:1 as mysql 'select 1 # ?'\n"
          "1 operations, 0 counters\n"},
         {"invariant('c', 'select ${session}')", NULL,
-         ":1: invariant 'c' cannot have a ${session}: no session runs it"},
+         ":1: invariant 'c' cannot have a ${session}: append runs the query outside of the "
+         "sessions"},
         {"invariant()", NULL, ":1: bad argument #1 to 'invariant' (string expected, got no value)"},
         {"transaction('t')", NULL,
          ":1: bad argument #2 to 'transaction' (function expected, got no value)"},
@@ -709,7 +724,7 @@ TEST(test_declarations)
         {"transaction('t', function() end, {weight = 'x'})", NULL,
          ":1: bad argument #-1 to 'transaction' (number expected, got string)"},
         {"transaction('t', function() end, {weight = 0})", NULL,
-         ": every transaction has weight 0: give one a weight above 0"},
+         ": every transaction has weight 0: give at least one transaction a weight above 0"},
         {"transaction('t', function() end, {tries = -1})", NULL,
          ":1: transaction 't': tries must be a number, 0 or more"},
         {"transaction('t', function() end, {tries = 'x'})", NULL,
@@ -739,22 +754,23 @@ TEST(test_declarations)
         {"transaction('t', function() end, {sessions = '5'})", NULL,
          ":1: transaction 't': sessions must be a number, not a string"},
         {"transaction('t', function() end, {sessions = 0})", NULL,
-         ":1: transaction 't': sessions must be a number of sessions (10), or a share of all "
-         "sessions (0.1), above 0 and at most 1.0"},
+         ":1: transaction 't': sessions must be a whole number from 1 to 1000000 (10), or a share "
+         "of all sessions, above 0 and at most 1.0 (0.1)"},
         {"transaction('t', function() end, {sessions = 0.0})", NULL,
-         ":1: transaction 't': sessions must be a number of sessions (10), or a share of all "
-         "sessions (0.1), above 0 and at most 1.0"},
+         ":1: transaction 't': sessions must be a whole number from 1 to 1000000 (10), or a share "
+         "of all sessions, above 0 and at most 1.0 (0.1)"},
         {"transaction('t', function() end, {sessions = 1.5})", NULL,
-         ":1: transaction 't': sessions must be a number of sessions (10), or a share of all "
-         "sessions (0.1), above 0 and at most 1.0"},
+         ":1: transaction 't': sessions must be a whole number from 1 to 1000000 (10), or a share "
+         "of all sessions, above 0 and at most 1.0 (0.1)"},
         {"transaction('t', function() end, {sessions = 1000001})", NULL,
-         ":1: transaction 't': sessions must be a number of sessions (10), or a share of all "
-         "sessions (0.1), above 0 and at most 1.0"},
+         ":1: transaction 't': sessions must be a whole number from 1 to 1000000 (10), or a share "
+         "of all sessions, above 0 and at most 1.0 (0.1)"},
         {"transaction('t', function() end, {sessions = -1})", NULL,
-         ":1: transaction 't': sessions must be a number of sessions (10), or a share of all "
-         "sessions (0.1), above 0 and at most 1.0"},
+         ":1: transaction 't': sessions must be a whole number from 1 to 1000000 (10), or a share "
+         "of all sessions, above 0 and at most 1.0 (0.1)"},
         {"transaction('t', function() end, {sessions = 1, weight = 1})", NULL,
-         ":1: transaction 't' has sessions of its own, so no session draws it: remove weight"},
+         ":1: transaction 't' has sessions of its own (option sessions), so weight has no effect: "
+         "remove weight"},
         {"transaction('t', function() end, {sessions = 1, rate = 0})", NULL,
          ":1: transaction 't': rate must be a number of transactions/s, above 0 and up to 1e9"},
         {"transaction('t', function() end, {sessions = 1, rate = 1.1e9})", NULL,
@@ -762,10 +778,11 @@ TEST(test_declarations)
         {"transaction('t', function() end, {sessions = 1, rate = '5'})", NULL,
          ":1: transaction 't': rate must be a number of transactions/s, above 0 and up to 1e9"},
         {"transaction('t', function() end, {sessions = 1, rate = 5, pause = 1})", NULL,
-         ":1: transaction 't' has a rate, which says when it begins: leave pause out"},
+         ":1: transaction 't' has a rate, which decides when each transaction begins: remove "
+         "pause"},
         {"transaction('t', function() end, {rate = 5})", NULL,
-         ":1: transaction 't': a rate needs sessions of its own (sessions = 10), or give --rate "
-         "for all transactions together"},
+         ":1: transaction 't': a rate needs the option sessions (sessions = 10); for one rate of "
+         "all transactions together, remove rate and give --rate"},
         {"count('a') trend('b', {unit = 'ms'}) gauge('c_2', {unit = '%/_1'}) " T, NULL,
          "count a \n"
          "trend b ms\n"
@@ -775,8 +792,8 @@ TEST(test_declarations)
          "count aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa \n"
          "1 operations, 0 counters\n"},
         {"count(('a'):rep(48))", NULL,
-         ":1: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' cannot name a metric: use "
-         "lowercase letters, digits and _, at most 47, and begin with a letter"},
+         ":1: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' is not a valid metric name: use "
+         "at most 47 lowercase letters, digits and _, and begin with a letter"},
         {"count('a_', {}) " T, NULL,
          "count a_ \n"
          "1 operations, 0 counters\n"},
@@ -784,13 +801,11 @@ TEST(test_declarations)
          "count _a \n"
          "1 operations, 0 counters\n"},
         {"count('1a')", NULL,
-         ":1: '1a' cannot name a metric: use lowercase letters, digits and _, at most 47, and "
-         "begin "
-         "with a letter"},
+         ":1: '1a' is not a valid metric name: use at most 47 lowercase letters, digits and _, and "
+         "begin with a letter"},
         {"count('a-b')", NULL,
-         ":1: 'a-b' cannot name a metric: use lowercase letters, digits and _, at most 47, and "
-         "begin "
-         "with a letter"},
+         ":1: 'a-b' is not a valid metric name: use at most 47 lowercase letters, digits and _, "
+         "and begin with a letter"},
         {"trend('a', {'ms'})", NULL, ":1: a metric has no option '1'; use unit"},
         {"trend('a', {unit = '1a'})", NULL,
          ":1: metric 'a': the unit must be 1 to 11 letters, digits, _, % and /, such as \"ms\""},
@@ -809,13 +824,14 @@ TEST(test_declarations)
         {"for i = 1, 40 do count('a' .. i) end " T " error('fine')", NULL, ":1: fine"},
         {"for i = 1, 41 do count('a' .. i) end", NULL, ":1: a script can have at most 40 metrics"},
         {"count('a') gauge('b') trend('a')", NULL,
-         ":1: 'a' is already the name of a metric: rename one of them"},
+         ":1: 'a' is already the name of a metric: use a different name"},
         {"statement('s', 'select 1') count('s')", NULL,
-         ":1: 's' is already the name of a statement: rename one of them"},
-        {"count('t') " T, NULL, ":1: 't' is already the name of a metric: rename one of them"},
-        {T " count('t')", NULL, ":1: 't' is already the name of a transaction: rename one of them"},
+         ":1: 's' is already the name of a statement: use a different name"},
+        {"count('t') " T, NULL, ":1: 't' is already the name of a metric: use a different name"},
+        {T " count('t')", NULL,
+         ":1: 't' is already the name of a transaction: use a different name"},
         {"count('s') statement('s', 'select 1')", NULL,
-         ":1: 's' is already the name of a metric: rename one of them"},
+         ":1: 's' is already the name of a metric: use a different name"},
         {"count()", NULL, ":1: bad argument #1 to 'count' (string expected, got no value)"},
         {"on_session(function() end) counter('c', 0) counter('c', 5) " T, NULL,
          "1 operations, 2 counters\n"},
@@ -824,7 +840,7 @@ TEST(test_declarations)
         {"counter('c', -1)", NULL, ":1: counter 'c': the first number must be 0 or more"},
         {"counter('c', 'x')", NULL, ":1: counter: the first number must be a whole number, not x"},
         {"counter('', 1)", NULL,
-         ":1: '' cannot name a counter: use letters, digits, _ and -, at most 47 bytes"},
+         ":1: '' is not a valid counter name: use letters, digits, _ and -, at most 47 bytes"},
         {"counter('c', 1.0) " T, NULL, "1 operations, 1 counters\n"},
     };
     EACH_CASE (i, cases, "%s", cases[i].text) {
@@ -947,8 +963,9 @@ TEST(test_sessions_that_differ)
         const char *text;
         const char *words; /* NULL: the session may begin */
     } cases[] = {
-        {"param('a' .. session.id, 1)", "parameter 'a1' is declared differently in a session: the "
-                                        "top level must declare the same in every session"},
+        {"param('a' .. session.id, 1)",
+         "parameter 'a1' is declared differently in a session: the "
+         "top level must make the same declarations in every session"},
         {"dataset('a' .. session.id)", "dataset 'a1' is declared differently"},
         {"statement('a' .. session.id, 'select 1')", "statement 'a1' is declared differently"},
         {"invariant('a' .. session.id, 'select 1')", "invariant 'a1' is declared differently"},

@@ -822,7 +822,7 @@ TEST(bad_formats_are_refused)
     assert_null(draw_format("%d", &real, 1, &error));
     assert_string_equal(error.text,
                         "format: generator 1 does not draw whole numbers: use row, keys "
-                        "or uniform with whole bounds");
+                        "or uniform with bounds that are whole numbers");
     draw_destroy(real);
     draw_destroy(row);
 }

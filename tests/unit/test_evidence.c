@@ -160,7 +160,7 @@ TEST_BETWEEN(test_threads_that_nothing_explains, set_up, NULL)
     check_says(finding, "no limit that append can read was reached");
     check_says(finding, "room left: user_tasks 4,900, pid_max 32,468");
     evidence.shortage.count = 0;
-    check_says(name_one(LIMIT_IDS, LIMIT_CLIENT, 0), "cannot be seen from here");
+    check_says(name_one(LIMIT_IDS, LIMIT_CLIENT, 0), "append cannot read any limit on threads");
 }
 
 TEST_BETWEEN(test_threads_of_the_server, set_up, NULL)
@@ -181,8 +181,7 @@ TEST_BETWEEN(test_threads_of_a_remote_server, set_up, NULL)
         add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "could not fork new process for connection: x"),
         ERROR_LIMIT_TASKS);
     add_limit(LIMIT_PID_MAX, LIMIT_CLIENT, 100, 100);
-    check_says(name_one(LIMIT_IDS, LIMIT_SERVER, 40),
-               "the limits on threads cannot be seen from here");
+    check_says(name_one(LIMIT_IDS, LIMIT_SERVER, 40), "append cannot read any limit on threads");
 }
 
 /* Before TLS libpq hides the server's error, so only a reading that is at its limit is a finding.
@@ -350,12 +349,12 @@ TEST_BETWEEN(test_a_server_that_ended, set_up, NULL)
     evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     assert_string_equal(finding->name, "OOM kill");
-    check_says(finding,
-               "of its cgroup because memory ran out; its cgroup may use 64.0 MiB (/x/memory.max)");
+    check_says(finding, "of the server's cgroup because memory ran out; the cgroup may use 64.0 "
+                        "MiB (/x/memory.max)");
     /* a process of the server was killed, not the whole server */
     evidence.servers[0].is_gone = false;
     evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 2;
-    check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "killed 2 processes of its cgroup");
+    check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "killed 2 processes of the server's cgroup");
     evidence.servers[0].process.pid = 0;
     check_says(name_one(LIMIT_GONE, LIMIT_SERVER, 40), "lost, but the server still runs; ");
     evidence.servers[0].is_gone = true;
@@ -397,8 +396,8 @@ TEST_BETWEEN(test_words_of_findings, set_up, NULL)
     struct cause *cause = add_cause(CAUSE_THREAD, ERROR_LIMIT, EAGAIN, "no thread");
     assert_string_equal(name_one(LIMIT_IDS, LIMIT_CLIENT, 0)->name, "unknown thread limit");
     assert_string_equal(findings.entries[0].evidence,
-                        "pthread_create: Resource temporarily unavailable; the limits on threads "
-                        "cannot be seen from here");
+                        "pthread_create: Resource temporarily unavailable; append cannot read any "
+                        "limit on threads");
     add_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, 5000, 100);
     add_limit(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 400, 100);
     assert_string_equal(name_one(LIMIT_IDS, LIMIT_CLIENT, 0)->evidence,
@@ -427,8 +426,8 @@ TEST_BETWEEN(test_words_of_findings, set_up, NULL)
                         "pids.events counted 2 refusals");
     cause->error.limit = ERROR_LIMIT_TASKS_LIKELY;
     check_says(name_one(LIMIT_CGROUP_TASKS, LIMIT_SERVER, 40),
-               "the server sent an error before TLS began, as it does when it cannot start a "
-               "process; 100 of 400");
+               "the server sent an error before TLS began, probably because the server cannot "
+               "start a process; 100 of 400");
 
     set_up(NULL);
     cause = add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EADDRNOTAVAIL, "connect");
@@ -454,9 +453,10 @@ TEST_BETWEEN(test_words_of_findings, set_up, NULL)
     assert_string_equal(name_one(LIMIT_BACKLOG, LIMIT_SERVER, 40)->evidence,
                         "connect: EAGAIN, the queue of the server's Unix socket was full");
     assert_string_equal(findings.entries[0].name, "listen backlog");
-    assert_string_equal(findings.entries[0].fix,
-                        "back_log in my.cnf (in PostgreSQL max_connections) and net.core.somaxconn "
-                        "(sysctl), then restart the server; or use a lower --connect-concurrency");
+    assert_string_equal(
+        findings.entries[0].fix,
+        "set back_log in my.cnf (for PostgreSQL, max_connections) and net.core.somaxconn "
+        "(sysctl), then restart the server; or use a lower --connect-concurrency");
     cause->phase = CAUSE_APPEND; /* of an append */
     name_none();
 
@@ -580,10 +580,11 @@ TEST_BETWEEN(test_words_about_lost_connections, set_up, NULL)
     evidence.servers[0].port = 3306;
     add_limit(LIMIT_CGROUP_MEMORY, LIMIT_SERVER, LIMIT_NONE, 1);
     evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
-    assert_string_equal(name_one(LIMIT_GONE, LIMIT_SERVER, 42)->evidence,
-                        "nothing listens on port 3306 any more; the first connection was lost 2.00 "
-                        "s into the run; the kernel killed 1 process of its cgroup because memory "
-                        "ran out");
+    assert_string_equal(
+        name_one(LIMIT_GONE, LIMIT_SERVER, 42)->evidence,
+        "nothing listens on port 3306 any more; the first connection was lost 2.00 "
+        "s into the run; the kernel killed 1 process of the server's cgroup because memory "
+        "ran out");
     assert_string_equal(findings.entries[0].fix, "");
     evidence.before.entries[0].allowed = 1 << 20;
     assert_string_equal(name_one(LIMIT_GONE, LIMIT_SERVER, 42)->fix, "fix of cgroup_memory");

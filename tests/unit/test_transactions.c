@@ -515,8 +515,9 @@ static const struct transactions_case cases[] = {
      {{0}},
      "insert 3; | 3, turn 1, batches 1, tries kept, stopped by the script | add: sent 1, answered "
      "1, rows 3, t: begun 1, failed 1, partial 1, tries 1, | refused 1, writes 1, | times: add 1, "
-     "| log: 0 t failed 1 timed, | script - x1 3: t.lua:14: rollback: the transaction cannot undo "
-     "what it has written (autocommit): call rollback before the first write; | a +3 -0 in doubt "
+     "| log: 0 t failed 1 timed, | script - x1 3: t.lua:14: rollback: the transaction has written "
+     "in autocommit mode, which cannot be undone: call rollback before the first write; | a +3 -0 "
+     "in doubt "
      "+0 -0"},
     {"autocommit: a rollback after a read",
      "A(function() read:run() rollback('enough') end)",
@@ -532,8 +533,8 @@ static const struct transactions_case cases[] = {
      {{0}},
      "pragma; | 3, turn 1, batches 1, tries kept, stopped by the script | other: sent 1, answered "
      "1, rows 1, t: begun 1, failed 1, partial 1, tries 1, | refused 1, others 1, | times: other "
-     "1, | log: 0 t failed 1 timed, | script - x1 3: t.lua:14: rollback: the transaction cannot "
-     "undo what it has written (autocommit): call rollback before the first write;"},
+     "1, | log: 0 t failed 1 timed, | script - x1 3: t.lua:14: rollback: the transaction has "
+     "written in autocommit mode, which cannot be undone: call rollback before the first write;"},
     {"autocommit: a rollback after a write of unknown rows",
      "A(function() miss:run() rollback('enough') end)",
      1,
@@ -541,8 +542,8 @@ static const struct transactions_case cases[] = {
      {{0}},
      "update 0; | 3, turn 1, batches 1, tries kept, stopped by the script | miss: sent 1, answered "
      "1, empty 1, t: begun 1, failed 1, partial 1, tries 1, | refused 1, writes 1, | times: miss "
-     "1, | log: 0 t failed 1 timed, | script - x1 3: t.lua:14: rollback: the transaction cannot "
-     "undo what it has written (autocommit): call rollback before the first write;"},
+     "1, | log: 0 t failed 1 timed, | script - x1 3: t.lua:14: rollback: the transaction has "
+     "written in autocommit mode, which cannot be undone: call rollback before the first write;"},
     {"an isolation level",
      "T(function() read:run() end, {isolation = 'serializable'})",
      1,
@@ -1261,8 +1262,8 @@ static const struct transactions_case cases[] = {
      "open; rows 101+4; close; | 3, turn 1, batches 1, progress, tries kept, stopped by the script "
      "| t: begun 1, failed 1, partial 1, tries 1, | rows_acknowledged 4, row_bytes 32, appends 1, "
      "refused 1, | times: append 1, | log: 0 t failed 1 timed, | script - x1 3: t.lua:14: "
-     "rollback: the transaction cannot undo what it has written (autocommit): call rollback before "
-     "the first write; | a +4 -0 in doubt +0 -0"},
+     "rollback: the transaction has written in autocommit mode, which cannot be undone: call "
+     "rollback before the first write; | a +4 -0 in doubt +0 -0"},
     {"statements that are prepared",
      "T(function() read:run() other:run() end)",
      1,
