@@ -153,8 +153,8 @@ static enum status send_plain(struct adapter_conn *conn, const struct request *r
                   "the request uses ?%zu, but the number of values is %zu", met.highest, count);
     } else if (met.unfit_in_path > 0) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "value %zu is part of the request's path and must not be NULL, empty, or contain "
-                  "a NUL byte",
+                  "value %zu is part of the request's path: it must not be NULL or empty, and must "
+                  "not contain a NUL byte",
                   met.unfit_in_path);
     } else {
         status = arangodb_send(conn, request->method, length > 0 ? &body : NULL, error);
@@ -191,7 +191,7 @@ enum status arangodb_execute(struct adapter_conn *conn, const char *sql, struct 
         if (!read_request(sql, &request)) {
             error_set(error, ERROR_USAGE, 0, NULL,
                       "'%.80s' is not a statement: ArangoDB has no SQL; write METHOD PATH [JSON], "
-                      "one per line, for example POST %s {\"name\": \"c\"}",
+                      "one request per line, for example POST %s {\"name\": \"c\"}",
                       sql, collection);
             return STATUS_REJECTED;
         }

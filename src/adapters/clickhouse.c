@@ -406,8 +406,8 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
     } else {
         error_set(
             error, ERROR_DATA, 0, NULL,
-            "column '%.80s' of type %.60s cannot hold one of its values, which is out of range, "
-            "too long or NULL: change --values or the script",
+            "a value for column '%.80s' of type %.60s is out of range, too long or NULL: change "
+            "--values or the script",
             unfit->name, unfit->type_name);
     }
     buffer_fini(&conn->body);

@@ -282,7 +282,7 @@ static bool take_limit(void *context, const struct cell *cells, size_t count)
             context, "max_connections", ask_number(&cells[0]), ask_number(&cells[1]));
         if (limit != NULL) {
             snprintf(limit->fix, sizeof limit->fix,
-                     "<max_connections>N+8</max_connections> in config.xml, and a restart");
+                     "set max_connections to N+8 in config.xml, then restart the server");
         }
     }
     return true;
@@ -378,9 +378,9 @@ static const struct wait_queries waits = {
                               NULL},
     .times = (const char *const[]){"system flush logs; " TIMES_OF("system.query_log"),
                                    TIMES_OF("system.query_log"), NULL},
-    .no_times = "the time in queries is not divided, because the server's query log does not show "
-                "them: it needs the setting log_queries, for example clickhouse://…?log_queries=1, "
-                "and the privilege to read system.query_log",
+    .no_times = "the time in queries is not divided into waits, because the server's query log "
+                "does not show the queries: use the setting log_queries, for example "
+                "clickhouse://…?log_queries=1, and GRANT SELECT ON system.query_log to this user",
     .counters = (const char *const[]){"select concat('system.events.', event), toString(value)"
                                       " from system.events where event like '%seconds' or event"
                                       " in ('Query', 'InsertQuery', 'SelectQuery', 'FailedQuery',"

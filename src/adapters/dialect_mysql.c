@@ -591,7 +591,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
             snprintf(number, sizeof number, "%" PRId64, each);
             snprintf(value, sizeof value, "N*%" PRId64, each);
         }
-        snprintf(note, sizeof note, "%" PRId64 " statements of all sessions; each session keeps %s",
+        snprintf(note, sizeof note,
+                 "%" PRId64 " prepared statements in all sessions; each session keeps %s",
                  number_of(&facts, setting), number);
         snprintf(fix, sizeof fix,
                  "SET GLOBAL %s = %s; to keep it, %s = %s under [mysqld] in my.cnf", setting, value,
@@ -761,7 +762,7 @@ static const struct settings_queries settings = {
             " table_schema = database() and table_name = ? having count(*) > 0",
             NULL},
     .weak = (const struct weak_setting[]){
-        {"tables_in_memory", NULL, "their rows are lost when the server stops"},
+        {"tables_in_memory", NULL, "the rows of such tables are lost when the server stops"},
         {"tables_not_synced", NULL, "a crash of the machine can lose acknowledged rows"},
         {"innodb_flush_method", "nosync", "a crash of the machine can lose or corrupt all data"},
         {"innodb_flush_log_at_trx_commit", "0", "a crash can lose the commits of the last second"},
@@ -823,7 +824,8 @@ static const struct wait_queries waits = {
                " join information_schema.innodb_trx b on b.trx_id = w.blocking_trx_id"
                " left join information_schema.processlist p on p.ID = b.trx_mysql_thread_id"
                " where r.trx_mysql_thread_id = ? limit 1",
-    .privilege = "locks on rows look like other waits: GRANT PROCESS ON *.* to this user",
+    .privilege =
+        "lock waits cannot be distinguished from other waits: GRANT PROCESS ON *.* to this user",
     .has_stages = true,
     .least_gap_ms = 250,
     .meanings = (const struct wait_meaning[]){{"Lock", "row", WAIT_LOCK},

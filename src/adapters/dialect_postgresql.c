@@ -131,8 +131,8 @@ enum status dialect_postgresql_foreign(enum status status, const char *query, st
     const struct error refusal = *error;
     error_clear(error);
     error_set(error, ERROR_UNSUPPORTED, 0, refusal.sqlstate,
-              "this server speaks PostgreSQL's protocol but does not know its catalogue: the query "
-              "%s failed: %.100s",
+              "this server speaks PostgreSQL's protocol but does not have PostgreSQL's catalogue: "
+              "the query %s failed: %.100s",
               query, refusal.text);
     return STATUS_FATAL;
 }
@@ -583,7 +583,7 @@ static const struct settings_queries settings = {
             " hung.of = t.oid group by what, relname order by what",
             NULL},
     .weak = (const struct weak_setting[]){
-        {"unlogged_tables", NULL, "a crash empties them"},
+        {"unlogged_tables", NULL, "a crash empties unlogged tables"},
         {"synchronous_commit", "off", "a crash can lose acknowledged commits"},
         {"fsync", "off", "a crash of the machine can lose or corrupt all data"},
         {"full_page_writes", "off", "a crash of the machine can corrupt pages"},

@@ -357,7 +357,7 @@ enum status dialect_check_parameters(const struct statement *statement, size_t m
         return STATUS_OK;
     }
     error_set(error, ERROR_USAGE, 0, NULL,
-              "the statement has %zu parameters, but %zu types: \"%.150s\"", marks, types,
+              "the statement has %zu parameters, but lists %zu types: \"%.150s\"", marks, types,
               statement->sql);
     return STATUS_FATAL;
 }

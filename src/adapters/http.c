@@ -216,8 +216,8 @@ static enum status record_connect_error(struct http *http, CURLcode code, const 
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
         error_set(error, ERROR_AUTH, (int)code, NULL,
-                  "the certificate of %s is not accepted: %.80s; add ca=FILE to the URL, with "
-                  "the certificate of its authority",
+                  "the certificate of %s is not accepted: %.80s; add ca=FILE with the authority's "
+                  "certificate to the URL",
                   place, reason);
         return STATUS_FATAL;
     case CURLE_SSL_CONNECT_ERROR:
@@ -821,8 +821,8 @@ unsigned http_status(const struct http *http)
 enum status http_malformed_answer(struct http *http, const char *what, struct error *error)
 {
     error_set(error, ERROR_CONNECTION, (int)http->answer.status, NULL,
-              "the answer to %s is not the database's (HTTP status %u, %zu bytes): it is unknown "
-              "whether the request was carried out",
+              "the answer to %s is not in the database's format (HTTP status %u, %zu bytes): it is "
+              "unknown whether the request was carried out",
               what, http->answer.status, http->body.length);
     disconnect(http);
     return STATUS_LOST;

@@ -25,9 +25,9 @@ const struct sql_templates influxdb_count_templates = {
 
 const struct unsupported influxdb_unsupported[] = {
     {"create table", "InfluxDB has no CREATE TABLE: a measurement is created by its first "
-                     "row, which must be written beforehand"},
+                     "row; write a row before the run"},
     {"create index", "InfluxDB has no CREATE INDEX"},
-    {"insert", "InfluxQL has no INSERT: write rows with a dataset's append"},
+    {"insert", "InfluxQL has no INSERT: write rows with dataset:append(n)"},
     {"update", "InfluxQL has no UPDATE: a row replaces the row with the same tags and time"},
     {0}};
 
@@ -219,8 +219,10 @@ enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
         status = add_known(table, i, error);
     }
     if (is_missing && !is_default) {
-        error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "no measurement \"%.120s\": its first row creates it", table_name);
+        error_set(
+            error, ERROR_NOT_FOUND, 0, NULL,
+            "measurement \"%.120s\" does not exist: write a row, which creates the measurement",
+            table_name);
         status = STATUS_REJECTED;
     }
     table->is_missing = is_default;

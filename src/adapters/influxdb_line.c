@@ -305,8 +305,8 @@ enum status influxdb_write_literals(struct buffer *sql, const struct statement *
     }
     if (marks != count) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "the statement has %zu parameters, but %zu values: \"%.150s\"", marks, count,
-                  statement->sql);
+                  "the statement has %zu parameters, but was given %zu values: \"%.150s\"", marks,
+                  count, statement->sql);
         return STATUS_FATAL;
     }
     if (!buffer_failed(sql) && strlen(buffer_text(sql)) < sql->length) {

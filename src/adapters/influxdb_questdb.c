@@ -24,7 +24,7 @@ const struct sql_templates questdb_templates = {
 };
 
 const struct unsupported questdb_unsupported[] = {
-    {"delete", "QuestDB has no DELETE: it drops partitions"},
+    {"delete", "QuestDB has no DELETE: it can only drop partitions"},
     {"create index", "QuestDB has no CREATE INDEX"},
     {"create temporary", "QuestDB has no temporary tables"},
     {0}};

@@ -235,7 +235,7 @@ static void *load(const char *given, char path[PATH_BYTES], struct error *error)
     }
     error_set(error, ERROR_USAGE, 0, NULL,
               "Machbase's client library was not found: neither %s nor %s is in "
-              "$MACHBASE_HOME/lib or the loader's path; give --client-lib FILE",
+              "$MACHBASE_HOME/lib or the loader's search path; give --client-lib FILE",
               file_names[0], file_names[1]);
     return NULL;
 }
@@ -267,8 +267,8 @@ static enum status start(const char *client_lib, struct adapter_library **librar
         void *address = dlsym(made->handle, symbols[i].name);
         if (address == NULL) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "%s is not Machbase's client library, or too old: it has no %s", made->path,
-                      symbols[i].name);
+                      "%s is not Machbase's client library, or is too old: it has no %s",
+                      made->path, symbols[i].name);
             stop(made);
             return STATUS_FATAL;
         }
@@ -687,8 +687,8 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
     snprintf(info->user, sizeof info->user, "%s", conn->user);
     info->declare_column = machbase_declare_column;
     snprintf(info->note, sizeof info->note, "client library %.150s; %s", conn->library->path,
-             conn->has_no_delay ? "append set TCP_NODELAY on its socket"
-                                : "its socket has no TCP_NODELAY: packets may wait for 40 ms");
+             conn->has_no_delay ? "append set TCP_NODELAY on the connection's socket"
+                                : "the socket has no TCP_NODELAY: packets may wait for 40 ms");
 }
 
 /* One column of a result's current row. */

@@ -1031,7 +1031,7 @@ static enum status read_append_answer(struct adapter_conn *conn, struct error *e
     if (mysql_field_count(&conn->mysql) > 0) {
         conn->is_lost = true;
         error_set(error, ERROR_CONNECTION, 0, NULL,
-                  "the server answered an INSERT with rows instead of their number");
+                  "the server answered an INSERT with rows instead of the number of inserted rows");
         return fail_append(conn, STATUS_LOST);
     }
     const uint64_t rows = mysql_affected_rows(&conn->mysql);
@@ -1050,8 +1050,8 @@ static enum status read_append_answer(struct adapter_conn *conn, struct error *e
         status = run_query(conn, "show warnings", &answer, error);
         if (status == STATUS_OK && answer.rows < warnings) {
             error_set(&warning, ERROR_DATA, 0, "01000",
-                      "the server has %u warnings and shows %u of them (max_error_count): it may "
-                      "have changed values",
+                      "the server has %u warnings but shows only %u (max_error_count): values may "
+                      "have been changed",
                       warnings, (unsigned)answer.rows);
         }
         if (status == STATUS_OK && error_is_set(&warning)) {

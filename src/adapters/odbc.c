@@ -452,9 +452,10 @@ static enum status connect_error(SQLHDBC connection, struct error *error)
     struct diagnosis diagnosis;
     const struct dialect_failure failure = read_diagnosis(SQL_HANDLE_DBC, connection, &diagnosis);
     if (strcmp(failure.sqlstate, "IM002") == 0) {
-        error_set(error, ERROR_USAGE, 0, failure.sqlstate,
-                  "no such data source, and no driver given: list them with odbcinst -q -s and "
-                  "odbcinst -q -d, or give Driver={NAME};Server=...");
+        error_set(
+            error, ERROR_USAGE, 0, failure.sqlstate,
+            "no such data source, and no driver given: list data sources with odbcinst -q -s, "
+            "drivers with odbcinst -q -d; or give Driver={NAME};Server=...");
         return STATUS_FATAL;
     }
     if (strncmp(failure.sqlstate, "IM00", 4) == 0 ||
@@ -1086,7 +1087,7 @@ static enum status run_script(struct adapter_conn *conn, const char *sql, struct
             status = run_reading(conn, buffer_text(&script.statement), NULL, reading, error);
         } else if (conn->is_in_transaction) {
             error_set(error, ERROR_USAGE, 0, NULL,
-                      "a transaction is open: a statement within it cannot begin or end one");
+                      "a statement in an open transaction cannot begin or end a transaction");
             status = STATUS_FATAL;
         } else {
             is_begun = script.kind == SQL_SCRIPT_BEGIN;
@@ -1170,7 +1171,7 @@ static enum status prepare_in(struct adapter_conn *conn, struct adapter_prepared
     }
     if ((size_t)count != types->column_count) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "the statement has %d parameters, but %zu types: \"%.150s\"", (int)count,
+                  "the statement has %d parameters, but lists %zu types: \"%.150s\"", (int)count,
                   types->column_count, statement->sql);
         return STATUS_FATAL;
     }

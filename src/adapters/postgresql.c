@@ -1731,7 +1731,7 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
     snprintf(info->note, sizeof info->note, "%s%s%s",
              conn->is_pooled
                  ? "a pooler is in front of the server: statements are not prepared; CPU and "
-                   "memory are the pooler's (--server-pid PID! names another process)"
+                   "memory are measured for the pooler (for another process: --server-pid PID!)"
                  : "",
              conn->is_pooled && conn->has_no_copy ? "; " : "",
              conn->has_no_copy ? "the server does not know COPY: rows are sent as multi-row INSERT"

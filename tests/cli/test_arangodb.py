@@ -299,7 +299,7 @@ local gone = statement("gone", {arangodb = "DELETE /_api/document/t/?"}, {"text(
 transaction("t", function() get:one("key2") gone:run(VALUE) end, {autocommit = true})
 """.replace("VALUE", value))
             ended = self.append(1, self.url, "--workload", path, "--transactions", 1, "--recreate=t", code=None)
-            self.assertIn("value 1 is part of the request's path and must not be NULL, empty, or contain a NUL byte",
+            self.assertIn("value 1 is part of the request's path: it must not be NULL or empty, and must not contain a NUL byte",
                           ended.out + ended.err, value)
             self.assertEqual(sorted(one["_key"] for one in self.documents("t")), ["key1", "key2"])
 

@@ -80,7 +80,7 @@ class Appends(databases.EveryRow, InfluxdbCase):
 class Measurements(InfluxdbCase):
     def test_one_that_is_missing(self):
         self.refused(1, 1, self.url, "--table", "nope", code=4,
-                     pattern='no measurement "nope": its first row creates it')
+                     pattern='measurement "nope" does not exist: write a row')
 
     def test_a_users_own(self):
         self.write('my\\ ta\\,ble,k\\ x=a f\\,1=1.5,b=true,s="x",i=1i 1')

@@ -124,7 +124,7 @@ class Settings(harness.Postgresql):
         self.sql("alter table syslog_table set unlogged")
         ended, run = self.run_append(1, 100, self.url)
         self.assertEqual(run.json["server"]["settings"]["unlogged_tables"], "syslog_table")
-        self.assertIn("weakened: unlogged_tables=syslog_table: a crash empties them", " ".join(ended.out.split()))
+        self.assertIn("weakened: unlogged_tables=syslog_table: a crash empties unlogged tables", " ".join(ended.out.split()))
         self.sql("create table parted (id bigint) partition by range (id)",
                  "create unlogged table low partition of parted for values from (minvalue) to (0)",
                  "create unlogged table high partition of parted for values from (0) to (maxvalue)")
@@ -135,7 +135,7 @@ class Settings(harness.Postgresql):
         harness.mariadb(url, f"create table {name} (n1 int, msg varchar(20)) engine=MEMORY")
         self.addCleanup(harness.mariadb, url, f"drop table {name}")
         ended, run = self.run_append(1, 100, url, "--table", name)
-        self.assertIn(f"weakened: tables_in_memory={name}: their rows are lost", " ".join(ended.out.split()))
+        self.assertIn(f"weakened: tables_in_memory={name}: the rows of such tables are lost", " ".join(ended.out.split()))
 
     def test_what_differs_from_the_default(self):
         self.sql(f"alter database {self.database} set random_page_cost = 1.25")

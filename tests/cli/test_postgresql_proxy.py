@@ -157,7 +157,7 @@ class OtherServers(harness.Postgresql):
                      pattern="does not know COPY.* use --method insert")
 
     def test_no_catalogue(self):
-        pattern = "does not know its catalogue: the query for the .* failed: .*does not exist"
+        pattern = "does not have PostgreSQL's catalogue: the query for the .* failed: .*does not exist"
         for known, unknown in ((b"pg_backend_pid", b"no_backend_pid"),
                                (b"pg_attribute", b"no_attribute")):
             with self.subTest(known):
