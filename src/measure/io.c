@@ -207,9 +207,10 @@ static void find_devices(struct io_meter *meter, const struct io_place *place)
         snprintf(path, sizeof path, "%s", about->directory);
     }
     if (is_own && stat(path, &at) != 0) {
-        snprintf(about->note, sizeof about->note,
-                 "the server's data directory %.150s cannot be accessed: %s; see --data-directory",
-                 about->directory, strerror(errno));
+        snprintf(
+            about->note, sizeof about->note,
+            "the server's data directory %.150s cannot be accessed: %s; check --data-directory",
+            about->directory, strerror(errno));
         about->directory[0] = '\0';
         return;
     }

@@ -1151,7 +1151,7 @@ void procfs_describe_bound(unsigned cpus, char *text, size_t size)
     const int niceness = getpriority(PRIO_PROCESS, 0);
     text[0] = '\0';
     if (quota > 0 && quota < MIN((double)cpus, (double)allowed)) {
-        snprintf(text, size, "append's cgroup grants it %.3g of %u CPUs", quota, cpus);
+        snprintf(text, size, "append's cgroup limits append to %.3g of %u CPUs", quota, cpus);
     } else if (allowed < (int)cpus) {
         snprintf(text, size, "append may use %d of %u CPUs (affinity)", allowed, cpus);
     } else if (niceness > 0) {

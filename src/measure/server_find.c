@@ -155,8 +155,8 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
                  "/proc cannot be read here: the server's process is unknown (%s)", place);
     } else if (search.sockets.count == 0) {
         snprintf(note, note_bytes,
-                 "nothing on this machine listens on %s (a container?): give --container, "
-                 "--server-pid or --server-cgroup",
+                 "nothing on this machine listens on %s: if the server runs in a container, give "
+                 "--container, --server-pid or --server-cgroup",
                  place);
     } else if (best == NULL && search.is_denied) {
         snprintf(note, note_bytes,
@@ -165,8 +165,8 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
                  place);
     } else if (best == NULL) {
         snprintf(note, note_bytes,
-                 "no process that append can see listens on %s (another container?): give "
-                 "--container, --server-pid or --server-cgroup",
+                 "no process that append can see listens on %s: if the server runs in another "
+                 "container, give --container, --server-pid or --server-cgroup",
                  place);
     } else if (is_forwarder(best->name)) {
         snprintf(note, note_bytes,

@@ -773,14 +773,15 @@ void server_process_describe(const struct server_process *server, struct resourc
                  "the server was restarted during the run: the figures do not include its CPU "
                  "time, memory and I/O during the restart");
     } else if (missing > 0 && server->was_attached && server->cgroup < 0) {
-        snprintf(note, size, "%zu of %zu servers not found: %.115s", missing, server->tree_count,
+        snprintf(note, size, "%zu of %zu servers not found: %.199s", missing, server->tree_count,
                  noted->note);
     } else if (note[0] == '\0' && server->source == MEMORY_RSS) {
         snprintf(note, size,
-                 "PSS of the server's processes cannot be read (run as root): memory that they "
-                 "share copy-on-write is counted once per process");
+                 "PSS of the server's processes cannot be read (run as root): memory that the "
+                 "processes share copy-on-write is counted once per process");
     } else if (note[0] == '\0' && server->memory.fewest_of > 0) {
-        snprintf(note, size, "PSS of %zu of %zu processes read per sample, the others estimated",
+        snprintf(note, size,
+                 "PSS was read for %zu of %zu processes per sample and estimated for the others",
                  server->memory.fewest_refreshed, server->memory.fewest_of);
     }
 }

@@ -346,7 +346,7 @@ static void judge_ranks(struct judge *judge)
             rank->clock_drift_ns < 0 ? -rank->clock_drift_ns : rank->clock_drift_ns;
         result_add_problem(
             result, PROBLEM_RANK, rank->is_known ? EXIT_CODE_OK : EXIT_CODE_SHORT,
-            "rank %zu on machine %.60s was lost%s: the figures include what its sessions did up "
+            "rank %zu on machine %.60s was lost%s: the figures include the work of its sessions up "
             "to its last report; its intervals.csv is in %.150s.rank%zu",
             i, rank->machine, judge->context->was_signalled ? " after a signal" : "",
             judge->context->out_folder, i);
@@ -354,7 +354,7 @@ static void judge_ranks(struct judge *judge)
                    "machine %.60s, rank %zu: %.150s", rank->machine, i, rank->verdict_reason);
         INVALID_IF(judge, moved_ns > rank->clock_drift_error_ns + CLOCK_MOVED_NS,
                    "the clock of machine %.60s, rank %zu, moved by %s against the clock of rank 0: "
-                   "its intervals do not match those of the other ranks",
+                   "the rank's intervals do not match the intervals of the other ranks",
                    rank->machine, i, UNITS_NS(moved_ns));
     }
 }
@@ -791,7 +791,8 @@ static void judge_measurement(struct judge *judge)
     const uint64_t backward = judge->counters[RECORDER_FRESH_BACKWARD];
     const uint64_t failed = judge->counters[RECORDER_READS_FAILED];
     DEGRADED_IF(judge, behind + backward > 0,
-                "reads did not show acknowledged rows: %s missed rows, %s went backwards",
+                "reads did not show acknowledged rows: %s missed rows, %s had fewer rows than an "
+                "earlier count",
                 COUNTED(behind, "count", "counts"), UNITS_COUNT(backward));
     FAIL_IF(judge, failed > 0, EXIT_CODE_SHORT,
             WHY(find_error(&result->causes, CAUSE_READ, STATUS_OK)->text, 200), "%s failed",

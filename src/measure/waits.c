@@ -10,14 +10,14 @@
 #include "base/text.h"
 
 const struct wait_class_text wait_class_texts[WAIT_CLASSES] = {
-    [WAIT_CPU] = {"CPU*", "work of the server, or waiting for one of its CPUs",
+    [WAIT_CPU] = {"CPU*", "work of the server, or waiting for a CPU of the server",
                   "more or faster CPUs help, or less work for a row (fewer indexes and triggers)"},
     [WAIT_LOG] = {"log write", "the log that makes commits durable",
                   "a faster log device helps, and more rows in a commit; more sessions do not"},
     [WAIT_EXTENSION] = {"file extension",
                         "extending the table's file, which one session does at a time",
                         "fewer sessions help, or several tables or partitions"},
-    [WAIT_LOCK] = {"row or table lock", "locks that other sessions had",
+    [WAIT_LOCK] = {"row or table lock", "locks that other sessions held",
                    "shorter transactions help; more sessions do not"},
     [WAIT_BUFFER] = {"buffer", "pages in memory that other sessions used",
                      "fewer sessions on the same pages help: partitions, or fewer indexes"},
@@ -27,8 +27,10 @@ const struct wait_class_text wait_class_texts[WAIT_CLASSES] = {
                       "more memory for the server's cache helps, or a faster data disk"},
     [WAIT_COMMIT] = {"commit bookkeeping", "bookkeeping of transactions",
                      "fewer and larger transactions help"},
-    [WAIT_REPLICATION] = {"replication", "other servers that had to confirm",
-                          "a faster network to them helps, or commits that do not wait for them"},
+    [WAIT_REPLICATION] =
+        {"replication", "confirmations by other servers",
+         "a faster network to the other servers helps, or commits that do not wait for "
+         "them"},
     [WAIT_CLIENT] = {"client or network", "the client or the network",
                      "the server waited for append: a faster client or network helps, or larger "
                      "batches"},
@@ -739,7 +741,7 @@ void waits_answer(const struct waits *waits, const struct operation_list *operat
     if (waits_largest(waits, &main) && main.has_interval) {
         char key[FIGURE_KEY_BYTES];
         const struct wait_class_text *text = &wait_class_texts[main.class];
-        snprintf(answer, WAIT_ANSWER_BYTES, "%.0f %% ± %.0f of the time in %s was %s: %s",
+        snprintf(answer, WAIT_ANSWER_BYTES, "%.0f %% ± %.0f of the time in %s was spent on %s: %s",
                  100 * main.share.share, 100 * main.share.half,
                  operation_key(&operations->entries[main.operation], key), text->noun,
                  text->advice);

@@ -91,7 +91,7 @@ class ClientCpus(Confined):
         self.assertEqual(self.bound(*one_cpu, *nice), affinity)
         cgroup = Cgroup(self, "cpu")
         cgroup.write("cpu.cfs_period_us", "cpu.max", 100000)
-        for quota_us, expected in ((50000, f"append's cgroup grants it 0.5 of {cpus} CPUs"), (150000, affinity)):
+        for quota_us, expected in ((50000, f"append's cgroup limits append to 0.5 of {cpus} CPUs"), (150000, affinity)):
             cgroup.write("cpu.cfs_quota_us", "cpu.max", quota_us)
             self.assertEqual(self.bound(*cgroup.enter, *one_cpu, *nice), expected)
 

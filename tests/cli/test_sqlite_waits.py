@@ -49,7 +49,7 @@ class SqliteWaits(waits.Checked, harness.Case):
         self.assertLess(self.shares(run, "read").get("lock", {"share_percent": 0})["share_percent"], 10)
         self.assertEqual(found["polls_failed"], 0)
         self.assertEqual(found["unseen_percent"], 0)
-        self.assertIn("of the time in append was locks that other sessions had", found["answer"])
+        self.assertIn("of the time in append was spent on locks that other sessions held", found["answer"])
         self.assertIn("Why       ", ended.out)
 
     def test_one_session(self):

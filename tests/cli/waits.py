@@ -74,7 +74,7 @@ class Waits(Checked):
         self.assertEqual(waits["polls_failed"], 0)
         # a session that leaves between the two halves of the last poll is not at the server any more
         self.assertLess(waits["unseen_percent"], 0.5)
-        self.assertRegex(waits["answer"], r"^(8\d|9[0-2]) % ± \d of the time in statement.work was locks that")
+        self.assertRegex(waits["answer"], r"^(8\d|9[0-2]) % ± \d of the time in statement.work was spent on locks that")
         self.assertIn("Why       ", ended.out)
 
     def test_table_locked_by_another(self):

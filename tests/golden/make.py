@@ -172,7 +172,7 @@ TEXT_MASKS = VERBATIM_MASKS + [(re.compile(pattern, re.M), mask) for pattern, ma
     (r"about \S+ left", "about # left"),
     (r"B/A is [\d.]+", "B/A is #"),
     (r"other programs of this machine used .*", "other programs #"),
-    (r"; PSS of \d+ of \d+ processes read per sample, the others estimated", ""),  # only if reading takes long
+    (r"; PSS was read for \d+ of \d+ processes per sample and estimated for the others", ""),  # only if reading takes long
 )]
 
 

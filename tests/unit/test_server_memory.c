@@ -126,7 +126,7 @@ static void read_server(int64_t interval_ns)
 }
 
 static const char rss_note[] =
-    "PSS of the server's processes cannot be read (run as root): memory that they share "
+    "PSS of the server's processes cannot be read (run as root): memory that the processes share "
     "copy-on-write is counted once per process";
 
 TEST_BETWEEN(test_proportional_memory, set_up, tear_down)
@@ -218,8 +218,9 @@ TEST_BETWEEN(test_estimated_memory, set_up, tear_down)
     assert_int_equal(reading.processes, 40);
     /* half of the anonymous and a tenth of the shared memory */
     assert_int_equal(reading.memory_bytes, 40 * (5 + 2) * page + 3 * KIB);
-    assert_string_equal(about.server_note,
-                        "PSS of 16 of 40 processes read per sample, the others estimated");
+    assert_string_equal(
+        about.server_note,
+        "PSS was read for 16 of 40 processes per sample and estimated for the others");
     assert_int_equal(about.memory_source, MEMORY_PSS);
     /* later processes have ratios of their own */
     for (int pid = 200; pid < 220; pid++) {
@@ -230,21 +231,25 @@ TEST_BETWEEN(test_estimated_memory, set_up, tear_down)
     read_server(0);
     assert_int_equal(reading.processes, 60);
     assert_int_equal(reading.memory_bytes, 40 * (5 + 2) * page + 20 * 30 * page + 3 * KIB);
-    assert_string_equal(about.server_note,
-                        "PSS of 16 of 40 processes read per sample, the others estimated");
+    assert_string_equal(
+        about.server_note,
+        "PSS was read for 16 of 40 processes per sample and estimated for the others");
     for (int pid = 220; pid < 240; pid++) { /* 32 of 80 is as much as 16 of 40 */
         put_process(pid, ROOT);
     }
     read_server(0);
-    assert_string_equal(about.server_note,
-                        "PSS of 16 of 40 processes read per sample, the others estimated");
+    assert_string_equal(
+        about.server_note,
+        "PSS was read for 16 of 40 processes per sample and estimated for the others");
     put_process(240, ROOT); /* 32 of 81 is less */
     read_server(0);
-    assert_string_equal(about.server_note,
-                        "PSS of 32 of 81 processes read per sample, the others estimated");
+    assert_string_equal(
+        about.server_note,
+        "PSS was read for 32 of 81 processes per sample and estimated for the others");
     read_server(LONG_NS); /* the note stays */
-    assert_string_equal(about.server_note,
-                        "PSS of 32 of 81 processes read per sample, the others estimated");
+    assert_string_equal(
+        about.server_note,
+        "PSS was read for 32 of 81 processes per sample and estimated for the others");
 }
 
 /* Each process is read after several readings, even if no reading has time for all of them. */

@@ -646,7 +646,7 @@ TEST(test_doubts_without_an_exit_code)
     expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "2 counts missed rows");
     r->totals.counters[RECORDER_FRESH_BEHIND] = 0;
     r->totals.counters[RECORDER_FRESH_BACKWARD] = 1;
-    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "1 went backwards");
+    expect(r, &local, VERDICT_DEGRADED, EXIT_CODE_OK, "1 had fewer rows than an earlier count");
     r->totals.counters[RECORDER_FRESH_BACKWARD] = 0;
     const struct judge_context rated = {.is_local = true, .rate_rows_per_s = 200};
     expect(r, &rated, VERDICT_DEGRADED, EXIT_CODE_OK, "50 % of the requested rate");
@@ -1161,9 +1161,9 @@ TEST(test_hosts_are_joined)
     result_join_hosts(r, 0, &written, &view);
     assert_int_equal(view.state, VERIFICATION_FAILED);
     assert_string_equal(view.reason,
-                        "append cannot tell whether the hosts are one database: the numbers of "
-                        "rows of all hosts together changed by 260, that of one host by 130; run "
-                        "again with one host");
+                        "append cannot determine whether the hosts are one database: the row "
+                        "counts of all hosts together changed by 260, but the row count of one "
+                        "host changed by 130; run again with one host");
     r->are_hosts_known = false;
     /* a host that cannot be counted leaves its rows unknown, unless the other host has all rows */
     hosts[1].tables[0].is_counted = false;
@@ -1563,14 +1563,14 @@ TEST(test_words_about_ranks)
                  "INVALID: machine a is client-bound: append itself used 94 % of its CPUs");
     ranks[2].is_known = false;
     expect_words(r, &there, EXIT_CODE_SHORT, ALL_ROWS,
-                 "rank 2 on machine a was lost after a signal: the figures include what its "
-                 "sessions did up to its last report; its intervals.csv is in out.rank2");
+                 "rank 2 on machine a was lost after a signal: the figures include the work of its "
+                 "sessions up to its last report; its intervals.csv is in out.rank2");
     set_good(r);
     r->ranks = ranks;
     r->rank_count = 3;
     r->stop_reason = STOP_RANK;
     expect_words(r, &here, EXIT_CODE_SHORT, "a rank was lost",
-                 "rank 2 on machine a was lost: the figures include what its sessions did up to "
+                 "rank 2 on machine a was lost: the figures include the work of its sessions up to "
                  "its last report; its intervals.csv is in out.rank2");
     ranks[2].verdict = VERDICT_INVALID; /* a lost rank has no verdict */
     expect_words(r, &here, EXIT_CODE_SHORT, "a rank was lost", r->exit_reason);
@@ -1583,8 +1583,8 @@ TEST(test_words_about_ranks)
     expect_words(r, &here, EXIT_CODE_OK, ALL_ROWS, "");
     ranks[1].clock_drift_ns = -110000001;
     expect(r, &here, VERDICT_INVALID, EXIT_CODE_INVALID,
-           "the clock of machine b, rank 1, moved by 110 ms against the clock of rank 0: its "
-           "intervals do not match those of the other ranks");
+           "the clock of machine b, rank 1, moved by 110 ms against the clock of rank 0: the "
+           "rank's intervals do not match the intervals of the other ranks");
     ranks[1].clock_drift_ns = 110000001;
     expect(r, &here, VERDICT_INVALID, EXIT_CODE_INVALID, "the clock of machine b, rank 1, moved");
     ranks[1].clock_drift_ns = 0;
@@ -2152,10 +2152,12 @@ TEST(test_words_about_reads)
     uint64_t *counters = r->totals.counters;
     counters[RECORDER_FRESH_BEHIND] = counters[RECORDER_FRESH_BACKWARD] = 1;
     expect_doubt(r, &local,
-                 "reads did not show acknowledged rows: 1 count missed rows, 1 went backwards");
+                 "reads did not show acknowledged rows: 1 count missed rows, 1 had fewer rows "
+                 "than an earlier count");
     counters[RECORDER_FRESH_BACKWARD] = 0;
     expect_doubt(r, &local,
-                 "reads did not show acknowledged rows: 1 count missed rows, 0 went backwards");
+                 "reads did not show acknowledged rows: 1 count missed rows, 0 had fewer rows "
+                 "than an earlier count");
     counters[RECORDER_FRESH_BEHIND] = 0;
     counters[RECORDER_READS_FAILED] = 1;
     expect_words(r, &local, EXIT_CODE_SHORT, "1 read failed", NULL);

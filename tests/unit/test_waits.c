@@ -152,14 +152,14 @@ TEST(words_of_classes)
 {
     static const struct wait_class_text expected[WAIT_CLASSES] = {
         [WAIT_CPU] =
-            {"CPU*", "work of the server, or waiting for one of its CPUs",
+            {"CPU*", "work of the server, or waiting for a CPU of the server",
              "more or faster CPUs help, or less work for a row (fewer indexes and triggers)"},
         [WAIT_LOG] = {"log write", "the log that makes commits durable",
                       "a faster log device helps, and more rows in a commit; more sessions do not"},
         [WAIT_EXTENSION] = {"file extension",
                             "extending the table's file, which one session does at a time",
                             "fewer sessions help, or several tables or partitions"},
-        [WAIT_LOCK] = {"row or table lock", "locks that other sessions had",
+        [WAIT_LOCK] = {"row or table lock", "locks that other sessions held",
                        "shorter transactions help; more sessions do not"},
         [WAIT_BUFFER] = {"buffer", "pages in memory that other sessions used",
                          "fewer sessions on the same pages help: partitions, or fewer indexes"},
@@ -170,8 +170,9 @@ TEST(words_of_classes)
         [WAIT_COMMIT] = {"commit bookkeeping", "bookkeeping of transactions",
                          "fewer and larger transactions help"},
         [WAIT_REPLICATION] =
-            {"replication", "other servers that had to confirm",
-             "a faster network to them helps, or commits that do not wait for them"},
+            {"replication", "confirmations by other servers",
+             "a faster network to the other servers helps, or commits that do not wait for "
+             "them"},
         [WAIT_CLIENT] =
             {"client or network", "the client or the network",
              "the server waited for append: a faster client or network helps, or larger "
@@ -316,7 +317,7 @@ TEST_BETWEEN(many_polls, set_up, tear_down)
     char answer[WAIT_ANSWER_BYTES];
     waits_answer(waits, &operations, answer);
     assert_non_null(strstr(answer, "75 % ± "));
-    assert_non_null(strstr(answer, " of the time in append was work of the server"));
+    assert_non_null(strstr(answer, " of the time in append was spent on work of the server"));
 }
 
 static struct wait_row rows[8];
