@@ -133,7 +133,8 @@ enum status session_send(struct session *session, struct append *append, bool *i
         }
         append->accepted = MIN(append->accepted, append->rows);
         if (status == STATUS_OK && append->accepted < append->rows) {
-            error_set(error, ERROR_DATA, 0, NULL, "the server acknowledged fewer rows than it got");
+            error_set(error, ERROR_DATA, 0, NULL,
+                      "the server acknowledged fewer rows than append sent");
             return STATUS_REJECTED;
         }
         if (!busy_retry_may_go_on(&retry, status, error) || append->accepted > 0 ||

@@ -124,7 +124,7 @@ static enum control_outcome read_rate(struct order *order, const char *value, ch
     }
     if (!units_parse_count(value, PLAN_RECORDS_MAX, &rate) || rate == 0) {
         return say(answer, CONTROL_WRONG,
-                   "rate=%.40s: give a number per second, such as 20k; at least 1", value);
+                   "rate=%.40s: give a number per second of at least 1, such as 20k", value);
     }
     snprintf(order->from, sizeof order->from, "%.0f", order->epoch.rate.first);
     snprintf(order->to, sizeof order->to, "%llu", (unsigned long long)rate);

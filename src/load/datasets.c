@@ -87,10 +87,10 @@ static const char *remedy_for(const struct table_mark *mark, const char *table_n
                               size_t size)
 {
     if (mark->is_valid) {
-        return "'append cleanup' drops it, --recreate replaces it";
+        return "'append cleanup' drops the table, --recreate replaces it";
     }
-    snprintf(text, size, "%s%s leaves it as it is; --recreate=%.60s drops it",
-             mark->is_made ? mark->why : "append did not make it",
+    snprintf(text, size, "%s%s leaves the table as it is; --recreate=%.60s drops it",
+             mark->is_made ? mark->why : "append did not make the table",
              mark->is_made ? ": append" : " and", table_name);
     return text;
 }
@@ -194,10 +194,11 @@ static enum status check_structure(const struct datasets_place *place,
     }
     if (is_divided && dataset->foreign_key_count > 0 && words != NULL &&
         words->excludes_foreign_keys) {
-        return refuse(error,
-                      "in %s a table with partitions can neither have foreign keys nor be referred "
-                      "to: leave partitions or foreign_keys out",
-                      connection->dialect);
+        return refuse(
+            error,
+            "in %s a table with partitions can neither have foreign keys nor be the target "
+            "of foreign keys: remove partitions or foreign_keys",
+            connection->dialect);
     }
     return STATUS_OK;
 }
@@ -214,8 +215,8 @@ static enum status check_engine(const struct datasets_place *place,
         return STATUS_OK;
     }
     return refuse(error,
-                  "the storage engine %.40s of table '%.60s' keeps no foreign keys: use %s, or "
-                  "leave foreign_keys out",
+                  "the storage engine %.40s of table '%.60s' does not support foreign keys: use "
+                  "%s, or remove foreign_keys",
                   table->engine, dataset->name, engine);
 }
 
@@ -268,9 +269,9 @@ static enum status check_types(const struct connection_info *connection,
         const bool is_numbered = dataset->columns[c].is_numbered;
         char type[CREATE_TABLE_TYPE_BYTES];
         if (!connection->declare_column(column, is_numbered, type, sizeof type)) {
-            return refuse(error, "%s has no type for column '%.60s'%s", connection->dialect,
-                          column->name,
-                          is_numbered ? ": it cannot number rows by itself (key = \"auto\")" : "");
+            return refuse(
+                error, "%s has no type for column '%.60s'%s", connection->dialect, column->name,
+                is_numbered ? ": the database cannot number rows by itself (key = \"auto\")" : "");
         }
     }
     return STATUS_OK;
@@ -296,7 +297,7 @@ static enum status write_create(const struct datasets_place *place, struct table
     }
     if (why_no_index != NULL) {
         return refuse(error,
-                      "%s; leave them out with index = {..., %s = {}}, or create the table and "
+                      "%s; omit the indexes with index = {..., %s = {}}, or create the table and "
                       "its indexes with create = {%s = ...}",
                       why_no_index, connection->dialect, connection->dialect);
     }
@@ -391,8 +392,8 @@ static enum status survey_chunks(const struct datasets_place *place, struct tabl
     buffer_fini(&sql);
     if (status == STATUS_OK && (survey.is_odd || work->rows != rows)) {
         return refuse(error,
-                      "table '%.80s' has other rows than an interrupted load of %.60s leaves, and "
-                      "they may not be append's: %s",
+                      "table '%.80s' has rows that an interrupted load of %.60s would not leave; "
+                      "another program may have written them: %s",
                       dataset->name, table_load_script_name(place->plan->script),
                       REMEDY(&work->mark, dataset->name));
     }
@@ -449,8 +450,7 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
         error, "table '%.60s' has %s %s, but %.40s declares %s: %s%s", dataset->name,
         UNITS_COUNT(rows), units_plural(rows, "row", "rows"), script, UNITS_COUNT(dataset->rows),
         work->mark.is_loading && !work->mark.has_same_rows
-            ? "its load was interrupted, and had another text of the script or other options "
-              "(--set, --seed); "
+            ? "its load was interrupted and used a different script or options (--set, --seed); "
             : "",
         can_go_on ? "'append prepare' loads the missing rows, --recreate loads all rows again"
                   : REMEDY(&work->mark, dataset->name));
@@ -586,9 +586,11 @@ static enum status check_script(const struct datasets_place *place, struct datas
         const struct script_invariant *invariant = &script->invariants[i];
         const char *sql = script_text_for(&invariant->sql, place->setup->connection.dialect);
         if (sql == NULL) {
-            return refuse(error, "%s:%d: invariant '%.80s' has no text for %.30s and no default",
-                          plan_script_shown(script), invariant->line, invariant->claim,
-                          place->setup->connection.dialect);
+            return refuse(
+                error,
+                "%s:%d: invariant '%.80s' has no text for %.30s and no default: add one of them",
+                plan_script_shown(script), invariant->line, invariant->claim,
+                place->setup->connection.dialect);
         }
     }
     return STATUS_OK;

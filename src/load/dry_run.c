@@ -187,16 +187,16 @@ static const char *why_lasting(const struct dry_run *run, const char *sql)
     const char *dialect = run->connection.dialect;
     const char *at = sql + strspn(sql, " \t\r\n(");
     if (script_controls_transaction(sql, sql_lexis_of(dialect))) {
-        return "it has a BEGIN, COMMIT or ROLLBACK of its own";
+        return "the statement has its own BEGIN, COMMIT or ROLLBACK";
     }
     if (has_several(sql, sql_lexis_of(dialect))) {
-        return "it is more than one statement, and the database might commit between them";
+        return "the text has more than one statement, and the database might commit between them";
     }
     if (script_kind(sql) != SCRIPT_OTHER ||
         (run->connection.undone != NULL && begins_with(at, run->connection.undone))) {
         return NULL;
     }
-    return "the database might commit it, or might not undo it";
+    return "the database might commit the statement, or might not roll it back";
 }
 
 static enum status run_statement(void *context, size_t number, const struct batch *parameters,

@@ -461,9 +461,10 @@ void loader_explain(const struct datasets *datasets, const struct plan *plan,
 {
     static const char *const new_tables[] = {
         [UNDONE_NONE] = "",
-        [UNDONE_STAY] = "the new tables could not all be dropped; ",
-        [UNDONE_SHARED] = "the new tables stay, because they may have rows of others; --recreate "
-                          "replaces the tables",
+        [UNDONE_STAY] = "some new tables could not be dropped; ",
+        [UNDONE_SHARED] =
+            "the new tables stay: another program may have written to them; --recreate "
+            "replaces the tables",
         [UNDONE_DROPPED] = "the new tables are dropped"};
     const bool has_marks = setup->connection.table_mark != NULL;
     uint64_t all, there;

@@ -684,7 +684,7 @@ enum exit_code setup_cleanup(const struct plan *plan, char *line, size_t size, s
     line[0] = '\0';
     if (cleanup.count == 0 && code == EXIT_CODE_OK) {
         snprintf(line, size,
-                 "nothing was dropped: no table exists that append prepare makes for %.60s",
+                 "nothing was dropped: append found no table that append prepare makes for %.60s",
                  plan->script->name);
     } else if (cleanup.count > 0) {
         snprintf(line, size, "dropped %s %s: %s", UNITS_COUNT(cleanup.count),

@@ -109,7 +109,7 @@ void storage_find(struct storage *storage, const struct plan *plan,
     storage->statements = calloc(tables, sizeof *storage->statements);
     if (storage->statements == NULL && tables > 0) {
         snprintf(storage->note, sizeof storage->note,
-                 "out of memory for the queries of the tables' size");
+                 "out of memory for the queries that measure the tables");
         return;
     }
     bool is_refused = false;

@@ -278,7 +278,7 @@ class Prepare(Others):
         # the load was complete: the rows are now the result of runs, or a user's work
         for refuse in (self.refused_run, self.refused_prepare):
             refuse(*OLTP, pattern="table 'sbtest2' has 11,999 rows, but oltp declares 12,000: 'append "
-                   "cleanup' drops it, --recreate replaces it")
+                   "cleanup' drops the table, --recreate replaces it")
             self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 11999])
         self.run_script(*OLTP, "--recreate")
         self.assertEqual(self.counts("sbtest1", "sbtest2"), [12000, 12000])
@@ -286,7 +286,7 @@ class Prepare(Others):
         more = (*OLTP[:3], "tables=2,table_size=11000")
         for refuse in (self.refused_run, self.refused_prepare):
             refuse(*more, pattern="'sbtest1' has 12,000 rows, but oltp declares 11,000: 'append "
-                   "cleanup' drops it, --recreate replaces it")
+                   "cleanup' drops the table, --recreate replaces it")
         self.run_script(*more, "--recreate")
         self.assertEqual(self.counts("sbtest1", "sbtest2"), [11000, 11000])
 
@@ -317,10 +317,11 @@ class Prepare(Others):
         self.interrupted(*script, "--seed", 1)
         there = self.counts("slow")
         for seed in (("--seed", 2), ()):
-            self.refused_prepare(*script, *seed, pattern=r"'slow' has [\d,]+ rows, .* other options \(--set, --seed\)")
+            self.refused_prepare(*script, *seed, pattern=r"'slow' has [\d,]+ rows, .* different script or options "
+                                 r"\(--set, --seed\)")
         self.refused_prepare(*script, "--set", "rows=70000", pattern="'slow' has [\\d,]+ rows, .* declares "
-                             "70,000: its load was interrupted, and had another text of the script or other options "
-                             r"\(--set, --seed\); 'append cleanup' drops it, --recreate replaces it")
+                             "70,000: its load was interrupted and used a different script or options "
+                             r"\(--set, --seed\); 'append cleanup' drops the table, --recreate replaces it")
         self.assertEqual(self.counts("slow"), there)
         self.prepare(*script, "--recreate", "--set", "rows=100")
         self.assertEqual(self.counts("slow"), [100])
@@ -371,8 +372,8 @@ class Prepare(Others):
         for harm, left in (("insert into slow (id, v) values (55005, 'mine')", there + 1),
                            ("delete from slow where id in (6, 55005)", there - 1)):
             self.sql(harm)
-            self.refused_prepare(*script, pattern="'slow' has other rows than an interrupted load of .* leaves, and "
-                                 "they may not be append's: .*--recreate replaces it")
+            self.refused_prepare(*script, pattern="'slow' has rows that an interrupted load of .* would not leave; "
+                                 "another program may have written them: .*--recreate replaces it")
             self.assertEqual(self.counts("slow"), [left])
         self.prepare(*script, "--recreate")
         self.assertEqual(self.counts("slow"), [60000])
@@ -470,6 +471,6 @@ class BesideOthers:
         harness.wait_until(lambda: "slow" in self.tables() and self.counts("slow")[0] > 0, "the first rows")
         self.sql("insert into slow (id, v) values (60004, 'mine')")
         ended = self.end(process, 2)
-        self.assertRegex(ended.reason, "table 'slow': .*the new tables stay, because they may have rows of others; --recreate "
-                         "replaces the tables")
+        self.assertRegex(ended.reason, "table 'slow': .*the new tables stay: another program may have written to them; "
+                         "--recreate replaces the tables")
         self.assertEqual(self.sql("select v from slow where id = 60004"), "mine")

@@ -65,7 +65,7 @@ class DryRun(harness.Case):
             self.assertIn(text, parts[1])
         self.assertEqual(parts[1].count("\n        ("), 3 + 1 + 3)
         for text in ("; in a real run each statement is committed by itself", "items:append of 1,000 rows\n        not run: ",
-                     "keep: COMMIT\n        not run: it has a BEGIN, COMMIT or ROLLBACK of its own"):
+                     "keep: COMMIT\n        not run: the statement has its own BEGIN, COMMIT or ROLLBACK"):
             self.assertIn(text, parts[2])
         self.assertIn("rollback: on purpose\n", parts[3])
 
@@ -137,7 +137,7 @@ local two = statement("two", "DELETE FROM items; CREATE TABLE t (a)", {}, {prepa
 transaction("try-two", function() two:run() end)
 """)
         before = self.prepare()
-        self.assertIn("not run: it is more than one statement", self.dry_run().out)
+        self.assertIn("not run: the text has more than one statement", self.dry_run().out)
         self.assertEqual(self.dump(), before)
 
     def test_refused(self):

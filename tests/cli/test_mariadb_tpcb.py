@@ -45,7 +45,8 @@ class Tpcb(Structure, harness.Mariadb):
 
     def test_not_both(self):
         self.refused_structure(self.script(), r"parts\.lua:\d+: dataset 'members': in mariadb a table with partitions can "
-                               "neither have foreign keys nor be referred to: leave partitions or foreign_keys out$")
+                               "neither have foreign keys nor be the target of foreign keys: remove partitions or "
+                               "foreign_keys$")
         self.refused_structure(("--workload", "tpcb", "--set", "partitions=2,foreign_keys=true"),
                                "dataset 'pgbench_accounts': in mariadb a table with partitions")
 
@@ -53,8 +54,8 @@ class Tpcb(Structure, harness.Mariadb):
         """MyISAM reads FOREIGN KEY and forgets it."""
         words = self.script(SCRIPT.replace("{foreign_keys = to({m", '{options = "ENGINE=MyISAM", foreign_keys = to({m'))
         self.refused_structure((*words, "--set", "count=0"),
-                               "the storage engine MyISAM of table 'notes' keeps no foreign keys: use InnoDB, or leave "
-                               "foreign_keys out$")
+                               "the storage engine MyISAM of table 'notes' does not support foreign keys: use InnoDB, "
+                               "or remove foreign_keys$")
 
     def test_a_table_of_somebody_else_that_refers(self):
         words = (*self.script(), "--set", "count=0")

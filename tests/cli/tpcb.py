@@ -67,7 +67,7 @@ class Structure:
         for command in (("prepare", 1), (2,)):
             more = () if command[0] == "prepare" else ("--transactions", 1, "--out", self.out())
             self.refused(*command, self.url, *words, "--set", other, *more, code=2,
-                         pattern=message + ": 'append cleanup' drops it, --recreate replaces it$")
+                         pattern=message + ": 'append cleanup' drops the table, --recreate replaces it$")
         self.run_append(2, self.url, *words, "--set", "count=0,keys=false", "--transactions", 5, code=None)
 
     SLOW = """

@@ -434,7 +434,7 @@ TEST(tables_that_are_refused)
          &inlined, &any_engine, NULL,
          "dataset 'b': in fake a table with partitions can neither have foreign keys"},
         {KEYED("5", "index = {'v'}"), &tables, &any_engine, lacks,
-         "dataset 't': no indexes here; leave them out with index = {..., fake = {}}, or create"},
+         "dataset 't': no indexes here; omit the indexes with index = {..., fake = {}}, or create"},
         {KEYED("5", ""), &tables, &any_engine, no_tables, "dataset 't': no tables here"},
         {KEYED("5", "index = {'id, nosuch'}"), &tables, &any_engine, NULL,
          "index on unknown column 'nosuch' of 't'"},
@@ -491,7 +491,8 @@ TEST(failures_are_undone)
     begin(TWO_TABLES);
     setup.connection.foreign_keys = &one_engine;
     server.engine = "Loses";
-    assert_part(make(), "the storage engine Loses of table 'b' keeps no foreign keys: use KEEPS");
+    assert_part(make(),
+                "the storage engine Loses of table 'b' does not support foreign keys: use KEEPS");
     assert_null(find("a"));
     begin(TWO_TABLES);
     setup.connection.foreign_keys = &one_engine;
@@ -598,15 +599,15 @@ TEST(loads_that_were_cut_off)
         {5000, {{20000, 5000}}, NULL, {false, false, true}, 5000},
         {10000, {{10000, 10000}}, NULL, {false, true, false}, 10000},
         /* a part of a chunk: a load stores all of it or nothing */
-        {10007, {{0, 10000}, {20000, 7}}, "other rows than", {0}, 0},
-        {9999, {{10000, 9999}}, "other rows than", {0}, 0},
-        {10001, {{0, 10000}, {20000, 1}}, "they may not be append's", {0}, 0},
-        {10008, {{0, 10000}, {20000, 7}}, "other rows than", {0}, 0},
-        {10001, {{0, 10001}}, "other rows than", {0}, 0},
-        {5001, {{20000, 5001}}, "other rows than", {0}, 0},
-        {5, {{30000, 5}}, "other rows than", {0}, 0},
-        {5, {{5, 5}}, "other rows than", {0}, 0},
-        {5, {{-10000, 5}}, "other rows than", {0}, 0},
+        {10007, {{0, 10000}, {20000, 7}}, "rows that an interrupted load", {0}, 0},
+        {9999, {{10000, 9999}}, "rows that an interrupted load", {0}, 0},
+        {10001, {{0, 10000}, {20000, 1}}, "another program may have written them", {0}, 0},
+        {10008, {{0, 10000}, {20000, 7}}, "rows that an interrupted load", {0}, 0},
+        {10001, {{0, 10001}}, "rows that an interrupted load", {0}, 0},
+        {5001, {{20000, 5001}}, "rows that an interrupted load", {0}, 0},
+        {5, {{30000, 5}}, "rows that an interrupted load", {0}, 0},
+        {5, {{5, 5}}, "rows that an interrupted load", {0}, 0},
+        {5, {{-10000, 5}}, "rows that an interrupted load", {0}, 0},
         {25001, {{0, 0}}, "table 't' has 25,001 rows, but", {0}, 0},
     };
     EACH_CASE (i, cases, "case %zu: %d rows", i, (int)cases[i].rows) {
@@ -634,7 +635,7 @@ TEST(loads_that_were_cut_off)
     plan.command = COMMAND_RUN;
     assert_part(make(), "declares 25,000: 'append prepare' loads the missing rows, --recreate");
     leave("dataset('t', 9, {{'id', 'int64', uniform(1, 5)}})", 3); /* has no key to resume with */
-    assert_part(make(), "declares 9: 'append cleanup' drops it, --recreate replaces it");
+    assert_part(make(), "declares 9: 'append cleanup' drops the table, --recreate replaces it");
     leave("dataset('t', 9, {{'id', 'int64', uniform(1, 5)}})", 0);
     assert_string_equal(make(), "");
     server.other = "a view refers to it";
@@ -975,7 +976,7 @@ TEST(loads)
              "append t id\n"
              "3: 0 of 5 rows, 0 loaded; made 0 rows, 0 indexes; table 't': : dataset 't': "
              "row 2: the text 'x' does not fit column 'id' (int64) (0 of 5 rows are "
-             "loaded; the new tables stay, because they may have rows of others; --recreate "
+             "loaded; the new tables stay: another program may have written to them; --recreate "
              "replaces the tables) (script)"},
         {.name = "a load that goes on",
          .script = KEYED("25000", ""),

@@ -1200,7 +1200,7 @@ static const struct transactions_case cases[] = {
      "open; rows 101+4; close; | 1, turn 1, batches 1, progress | t: begun 1, failed 1, partial 1, "
      "tries 1, | rows_acknowledged 3, rows_rejected 1, row_bytes 24, appends 1, appends_failed 1, "
      "refused 1, | times: | log: 0 t failed 1 timed, | append a x1 1: the server acknowledged "
-     "fewer rows than it got; | a +3 -0 in doubt +0 -0"},
+     "fewer rows than append sent; | a +3 -0 in doubt +0 -0"},
     {"a refused append",
      "A(function() a:append(4) end)",
      2,
