@@ -490,7 +490,7 @@ TEST_BETWEEN(test_page, make_folder, remove_folder)
     assert_part(page, "<p class=\"sub\">&lt;b&gt;&amp;&quot;&#39;?</p>");
     assert_part(page, "<code>append --server-start &#39;&lt;a&gt;\n\tb??0123456789");
     assert_part(page, "0123456789 end&#39;</code>");
-    assert_part(page, "Seed 18446744073709551615:");
+    assert_part(page, "Seed 18446744073709551615 decides");
     assert_part(page, "<div class=\"verdict invalid\"><b>✕&nbsp;NOT CERTIFIED</b></div>\n"
                       "<h1>NOT certified: 12 of 400 acknowledged rows were lost in 1 of 4 faults");
     assert_part(page, " After 4 faults not everything was checked: no amcheck.</h1>");
