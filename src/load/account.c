@@ -86,9 +86,9 @@ void session_note_row_bytes(struct session *session, const struct table *table,
     }
 }
 
-/* Adds a range of rows that were begun, and not all acknowledged, to the list of exceptions, which
- * is sorted by row. Merges adjacent ranges without any acknowledged row: a run in which nothing
- * succeeds has many such ranges. Only --verify rows needs the list. */
+/* Adds a range of rows to the list of exceptions, unless all rows of the range were acknowledged.
+ * The list is sorted by row. Merges adjacent ranges without any acknowledged row: a run in which
+ * every batch fails has many such ranges. Only --verify rows needs the list. */
 static void note_exception(struct session *session, const struct row_exception *exception)
 {
     struct session_summary *sum = &session->sum;
@@ -124,7 +124,8 @@ void session_account(struct session *session, const struct append *append, enum 
     session_add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
     session_add(session, RECORDER_ROW_BYTES,
                 (uint64_t)((double)append->accepted * session->row_bytes));
-    /* a batch without acknowledged rows counts as well: it may be the last batch */
+    /* also after a batch without acknowledged rows: if no later batch is acknowledged, this gap is
+     * noted here only */
     session_note_gap(session, end_ns);
     if (append->accepted > 0) {
         session_note_progress(session, end_ns);

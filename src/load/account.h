@@ -1,6 +1,7 @@
 /*
  * The accounts of a session: what became of its rows, calls and reads. Only the session's thread
- * writes them, or the main thread once it has abandoned that thread. See load/session.h.
+ * writes the accounts. If the main thread abandons that thread, only the main thread writes them
+ * afterwards. See load/session.h.
  */
 #ifndef LOAD_ACCOUNT_H
 #define LOAD_ACCOUNT_H
@@ -12,30 +13,33 @@
 #include "load/append.h"
 #include "load/session.h"
 
-/* A batch or transaction is late when it begins longer than this after its intended start. */
+/* A batch or transaction is late when it begins more than SESSION_LATE_NS after its intended start.
+ */
 #define SESSION_LATE_NS (100 * MONO_NS_PER_MS)
 
 /* Adds `n` to a counter of the run. */
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n);
 
 /* Adds `error` to the causes. `name`, borrowed, is the script's name for the failed action, or
- * NULL. CAUSE_SCRIPT with FATAL is a mistake in the script: it belongs to no level of a search, but
- * ends the search. */
+ * NULL. The phase CAUSE_SCRIPT with the status FATAL is a mistake in the script. In a search a
+ * mistake belongs to no level, and it ends the search. */
 void session_blame(struct session *session, enum cause_phase phase, const char *name,
                    enum status status, const struct error *error);
 
-/* Adds a row about the current turn, which must be in the log of transactions. The caller leaves
- * out the session and the turn, and gives the end as a moment of mono_now_ns. */
+/* Adds a row about the current turn to the log of transactions. The log must include this turn: see
+ * session->is_logged. The function fills in row.session and row.turn. row.end_ns is a moment of
+ * mono_now_ns. */
 void session_log(const struct session *session, struct transaction_log_row row);
 
-/* session_note_gap notes the time from the last acknowledgement (or the opening of the gate, or the
- * moment at which a stage needed the session again) to now_ns, if it is the longest so far.
- * session_note_progress notes an acknowledgement at now_ns. */
+/* session_note_gap measures the time without an acknowledgement until now_ns, and keeps the longest
+ * such time. The time begins at the last acknowledgement, at the opening of the gate, or at the
+ * moment at which a stage needed the session again, whichever is latest. session_note_progress
+ * notes an acknowledgement at now_ns. */
 void session_note_gap(struct session *session, int64_t now_ns);
 void session_note_progress(struct session *session, int64_t now_ns);
 
-/* Sets *before to the rows of table number `table` before the run, at the session's host. Returns
- * false if the number is unknown, or if the session's rows may be at another host. */
+/* Sets *before to the number of rows that table number `table` had before the run at the session's
+ * host. Returns false if the number is unknown, or if the session's rows may be at another host. */
 bool session_knows_before(const struct session *session, size_t table, uint64_t *before);
 
 /* Checks the freshness of a count: `rows` must be at least `own`, the rows that must be in the

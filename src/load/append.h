@@ -18,13 +18,13 @@ struct row_source {
     /* Called when the adapter does not need the rows of the latest `make` any more. May be NULL. */
     void (*done)(void *context);
     void *context;
-    size_t most_rows; /* most rows that one call of `make` makes */
+    size_t most_rows; /* largest number of rows for one call of `make` */
 };
 
 struct append {
     const struct table *table; /* the table as the database describes it; borrowed */
     struct row_source source;
-    uint64_t first_row; /* number of the first row among the session's rows */
+    uint64_t first_row; /* number of the append's first row, counted over all rows of the session */
     uint64_t rows;
     uint64_t handed;   /* rows that the adapter got in the latest try; if the connection was lost,
                           only the rows that were sent */
@@ -33,10 +33,10 @@ struct append {
     uint32_t tries;
 };
 
-/* Sends the rows once. When the connection is lost, append->rows shrinks to the rows that were
- * sent; when the server keeps some rows and refuses others, to the rows that were handed over. The
- * remaining rows belong to a later append. FATAL if a row could not be made: the append, which is
- * still open at the server, was given up. */
+/* Sends the rows once. If the connection is lost, append->rows shrinks to the number of rows that
+ * were sent. If the server keeps some rows and refuses others, append->rows shrinks to the number
+ * of rows that were handed over. The remaining rows belong to a later append. Returns FATAL if a
+ * row could not be made: the append is then given up, and the caller must close the connection. */
 enum status append_send(const struct adapter *adapter, struct adapter_conn *conn,
                         struct append *append, struct error *error);
 

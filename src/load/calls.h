@@ -1,6 +1,6 @@
 /*
- * The calls of a session: its thread waits for the server in them, and the main thread cuts the
- * connection of a call that takes too long.
+ * The calls of a session to the server. The session's thread waits for the answer, and the main
+ * thread cuts the connection of a call that takes too long.
  */
 #ifndef LOAD_CALLS_H
 #define LOAD_CALLS_H
@@ -13,9 +13,9 @@
 #include "load/session.h"
 
 /* Mark the beginning and the end of each call that waits for the server, for --timeout and for
- * --waits. `operation` is the operation that the call belongs to, or RECORDER_NO_CALL if its time
- * is not recorded. When the call was cut, is_overdue becomes true and the connection is unusable,
- * whatever the call returned. */
+ * --waits. `operation` is the operation that the call belongs to, or RECORDER_NO_CALL if the call's
+ * time is not recorded. If the call was cut, is_overdue becomes true and the connection is
+ * unusable, whatever the call returned. */
 void session_begin_call(struct session *session, size_t operation);
 void session_end_call(struct session *session);
 
@@ -41,16 +41,18 @@ struct row_source generated_source(struct generated_rows *rows);
 bool session_note_refused(struct session *session, enum status status, const struct error *error);
 
 /* Returns how the session goes on after a call or a transaction that ended with `status` and
- * `error`: LOST if the session needs another connection. After a call that was cut for --timeout it
- * needs another connection even if the answer arrived, unless it has no work left. */
+ * `error`: LOST if the session needs another connection. After a call that was cut for --timeout,
+ * the session needs another connection even if the answer arrived, unless the session has no work
+ * left. */
 enum status session_after(struct session *session, enum cause_phase phase, enum status status,
                           const struct error *error);
 
 /* Sends the append. After a lost connection or a partial refusal the append has fewer rows: see
- * append_send. Retries while the database is busy and has accepted no row. REJECTED if the server
- * acknowledged fewer rows than it got. A call that was cut while the database was busy counts as
- * lost, with no rows sent. *is_begun becomes false if the session had to stop or leave while the
- * database was busy: then the database kept no row, and the append counts as not begun. */
+ * append_send. Retries while the database is busy and has accepted no row. Returns REJECTED if the
+ * server acknowledged fewer rows than were sent. A call that was cut while the database was busy
+ * counts as lost, with no rows sent. *is_begun becomes false if the session had to stop or leave
+ * while the database was busy: then the database kept no row, and the append counts as not begun.
+ */
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
                          struct error *error);
 

@@ -175,7 +175,7 @@ static enum control_outcome read_mark(struct order *order, const char *value, ch
     return CONTROL_DONE;
 }
 
-/* Reads a change into *order, whose epoch is a copy of the latest. */
+/* Reads a change into *order. order->epoch must be a copy of the latest epoch. */
 static enum control_outcome read_order(struct order *order, const struct plan *plan,
                                        const char *change, char *answer)
 {
@@ -216,7 +216,7 @@ static int add_line(const char *path, const struct buffer *line)
     if (written >= 0 && (size_t)written < line->length) {
         struct stat about;
         number = ENOSPC;
-        /* take the part of the line back, unless somebody has written after it */
+        /* remove the part that was written, unless the user has added a line after it */
         const off_t end = lseek(file, 0, SEEK_CUR);
         if (fstat(file, &about) == 0 && about.st_size == end &&
             ftruncate(file, end - written) != 0) {

@@ -3,8 +3,8 @@
  *
  *   mark=TEXT   rate=N   sessions=N   pause   resume   stop
  *
- * Each change is written to events.csv before it takes effect, so the charts have a mark for it. It
- * is also a member of `changes` in run.json.
+ * Each change is written to events.csv before it takes effect, so the charts show a mark for the
+ * change. `changes` in run.json lists all changes.
  *
  * The thread of the live page calls control_apply; the main thread calls the other functions,
  * unless a function says otherwise.
@@ -44,8 +44,8 @@ enum control_outcome {
     CONTROL_REFUSED, /* the run cannot make the change now */
 };
 
-/* Makes a change. `by` says where it comes from. Writes one line into `answer`, without a line
- * break: what was done, or why not. */
+/* Makes a change. `by` says where the change comes from. Writes one line into `answer`, without a
+ * line break: what was done, or why nothing was done. */
 enum control_outcome control_apply(struct control *control, const char *change, const char *by,
                                    char answer[CONTROL_ANSWER_BYTES]);
 

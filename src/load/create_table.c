@@ -69,8 +69,9 @@ struct divided {
     unsigned part; /* number of the part, from 0 */
 };
 
-/* Writes the lower bound of part number `part`; if `part` is the number of parts, the upper bound
- * of the last part. If at_end is not NULL, it replaces the first and the last bound. */
+/* Writes the lower bound of part number `part`, or the upper bound of the last part if `part` is
+ * the number of parts. If at_end is not NULL, writes at_end instead of the first and of the last
+ * bound. */
 static void write_bound(struct buffer *sql, const struct divided *of, unsigned part,
                         const char *at_end)
 {
@@ -137,9 +138,9 @@ static void write_divided(struct buffer *sql, const char *sql_template, const st
     }
 }
 
-/* Writes the part of CREATE TABLE that divides the table, and the statements for parts that are
- * tables. The statements are one text: if one of them fails, a server that runs a text as one
- * transaction has made nothing. */
+/* Writes the clause of CREATE TABLE that divides the table. If the parts are tables of their own,
+ * also writes a statement for each part. All statements are in one text: a server that runs a text
+ * as one transaction creates nothing if one statement fails. */
 static void write_partitions(struct buffer *sql, const struct connection_info *connection,
                              const struct script_dataset *dataset)
 {

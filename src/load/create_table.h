@@ -26,8 +26,8 @@ void create_table_write(struct buffer *sql, const struct plan *plan,
 void create_table_write_index(struct buffer *sql, const struct connection_info *connection,
                               const struct script_dataset *dataset, const char *columns);
 
-/* Copies the first column of "a, b", the columns of an index, to `name`. Returns the rest of the
- * list. */
+/* Copies the first column of an index's list of columns, such as "a, b", to `name`. Returns the
+ * rest of the list. */
 const char *create_table_take_column(const char *columns, char *name, size_t size);
 
 #endif

@@ -203,7 +203,8 @@ static enum status check_structure(const struct datasets_place *place,
     return STATUS_OK;
 }
 
-/* Checks that the table is in a storage engine that keeps its foreign keys. */
+/* Checks that the table's storage engine supports foreign keys, if the script declares foreign keys
+ * for the table. */
 static enum status check_engine(const struct datasets_place *place,
                                 const struct script_dataset *dataset, const struct table *table,
                                 struct error *error)
@@ -220,8 +221,9 @@ static enum status check_engine(const struct datasets_place *place,
                   table->engine, dataset->name, engine);
 }
 
-/* Checks that an existing table has `declared` partitions or foreign keys, unless none are
- * declared. The query `words` returns how many the table has. */
+/* Checks that an existing table has `declared` partitions or foreign keys; if `declared` is 0, any
+ * number is accepted. The query `words` returns the table's number. `what` is the plural noun for
+ * the message. */
 static enum status check_count(const struct datasets_place *place, const struct table_load *work,
                                const char *words, size_t declared, const char *what,
                                struct error *error)
@@ -363,8 +365,8 @@ static bool take_chunk(void *context, const int64_t *values)
     return true;
 }
 
-/* Finds the chunks that an interrupted load has stored. A load stores a chunk as a whole, so other
- * rows may be another program's. */
+/* Finds the chunks that an interrupted load has stored. A load stores a chunk completely or not at
+ * all. If the rows do not make up complete chunks, another program may have written them. */
 static enum status survey_chunks(const struct datasets_place *place, struct table_load *work,
                                  uint64_t rows, struct error *error)
 {
@@ -400,7 +402,7 @@ static enum status survey_chunks(const struct datasets_place *place, struct tabl
     return status;
 }
 
-/* Checks that an existing table has as many rows as the script declares. append prepare also
+/* Checks that an existing table has as many rows as the script declares. The command prepare also
  * accepts a table with fewer rows if it can load the missing rows: append created the table, and
  * the load never began or can be resumed. */
 static enum status check_rows(const struct datasets_place *place, struct table_load *work,
@@ -423,8 +425,8 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
     const bool has_varied =
         dataset->varies && rows > 0 && work->mark.is_valid && !work->mark.is_loading;
     if (status != STATUS_OK || dataset->rows == 0 || rows == dataset->rows || has_varied) {
-        /* a load may have been interrupted after its last row and before its end; only append
-         * prepare finishes it */
+        /* a load may have been interrupted after its last row but before its end; only the command
+         * prepare finishes such a load */
         const bool is_unfinished = plan->command == COMMAND_PREPARE && dataset->rows > 0 &&
                                    rows == dataset->rows && work->mark.is_loading &&
                                    work->mark.has_same_rows;
@@ -808,8 +810,8 @@ bool datasets_is_script_wrong(const struct datasets *datasets)
     return datasets->is_script_wrong;
 }
 
-/* Returns whether a table is the one that datasets_make created, and has only the rows that the
- * load stored. */
+/* Returns whether a table is still the table that datasets_make created, and has only the rows that
+ * the load stored. */
 static bool is_untouched(const struct datasets_place *place, const struct table_load *work)
 {
     struct error error = {.kind = ERROR_NONE};

@@ -2,8 +2,8 @@
  * Checks, creates and drops the tables that a script declares; load/loader.h loads them.
  *
  * An interrupted load can be resumed if a column of the primary key is the number of the row: the
- * server reports which chunks of rows are present. A chunk that is partly present is refused: its
- * rows may be another program's.
+ * server reports which chunks of rows are present. A table with an incomplete chunk is refused:
+ * another program may have written its rows.
  *
  * A table that differs from the script's declaration is refused, and never changed.
  */
@@ -43,14 +43,14 @@ enum status datasets_make(const struct datasets_place *place, struct datasets *d
 
 /* datasets_is_script_wrong returns whether the load failed because of the script and would fail
  * again. datasets_undo then drops the tables that datasets_make created, unless one of them may
- * have rows that the load did not store; loader_explain says what became of them. */
+ * have rows that the load did not store; loader_explain says what became of the tables. */
 bool datasets_is_script_wrong(const struct datasets *datasets);
 void datasets_undo(const struct datasets_place *place, struct datasets *datasets);
 
 void datasets_destroy(struct datasets *datasets); /* `datasets` may be NULL */
 
 /* Drops the existing tables that the script declares, and appends their names to *dropped: "a, b".
- * *count becomes their number. */
+ * Sets *count to the number of dropped tables. */
 enum status datasets_drop(const struct datasets_place *place, struct buffer *dropped, size_t *count,
                           struct error *error);
 

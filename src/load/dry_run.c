@@ -154,7 +154,7 @@ static bool is_in_name(char byte)
     return isalnum((unsigned char)byte) || byte == '_' || byte == '$';
 }
 
-/* Returns whether the text begins with one of the words, in any case. */
+/* Returns whether the text begins with one of the words. Ignores upper and lower case. */
 static bool begins_with(const char *text, const char *const *words)
 {
     for (; *words != NULL; words++) {
@@ -314,8 +314,8 @@ static bool is_stopped(void *context)
 }
 
 /* Shows how a function of the script ended. Returns false if the transaction failed. Also returns
- * false if the dry run must end, because the script is wrong or after an interrupt: *status is then
- * FATAL, and *error has the reason. */
+ * false if the dry run must end because the script has a mistake or the user has pressed Ctrl-C:
+ * *status is then FATAL, and *error has the reason. */
 static bool show_end(const struct dry_run *run, enum script_end end, enum status *status,
                      struct error *error)
 {
@@ -396,9 +396,9 @@ static bool has_name(const char *text, const char *name)
     return false;
 }
 
-/* Returns whether the script has a statement that might write to the table: any statement that does
- * not only read, because it may reach the table through a view or a trigger; if the table is in
- * another database, only a statement that has the table's name. */
+/* Returns whether a statement of the script might write to the table. A statement that only reads
+ * does not write. Any other statement might write to the table through a view or a trigger. If the
+ * table is in another database, only a statement with the table's name counts. */
 static bool may_write(const struct dry_run *run, const char *name, bool is_here)
 {
     static const char *const reads[] = {"select", "values", "show", "table", NULL};
@@ -456,9 +456,9 @@ static void inspect(struct dry_run *run)
     }
 }
 
-/* Prepares the statements before the first transaction, as a run does: in a transaction, the first
- * refusal by the server would end it. A statement that the server refuses now, for example because
- * a temporary table does not exist yet, is prepared when it is run. */
+/* Prepares the statements before the first transaction, as a run does: a refusal by the server
+ * inside a transaction would end the transaction. A statement that the server refuses now, for
+ * example because a temporary table does not exist yet, is prepared when it is run. */
 static enum status prepare_statements(struct dry_run *run, struct error *error)
 {
     const struct adapter *adapter = run->plan->adapter;
@@ -477,8 +477,8 @@ static enum status prepare_statements(struct dry_run *run, struct error *error)
     for (size_t i = 0; i < count && status != STATUS_LOST; i++) {
         struct statement *statement = &run->prepared_statements[i];
         *statement = *script_state_statement(run->state, i);
-        /* a database prepares only one statement, so it refuses a second statement that
-         * why_lasting has missed */
+        /* a text with two statements cannot be prepared: so the database refuses such a text even
+         * if why_lasting has missed the second statement */
         statement->is_prepared = true;
         statement->slot = (unsigned)i + 1;
         error_clear(error);

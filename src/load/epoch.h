@@ -1,9 +1,9 @@
 /*
  * Epochs: the periods of a run between two changes by hand (load/control.h).
  *
- * In an epoch the rate and the number of sessions at work are constant, or follow the plan as long
- * as nothing was changed. The schedule of a rate begins again with each epoch, so a change causes
- * no catching up; work that was due before the change but not begun counts as not sent. A paused
+ * The first epoch follows the plan. In every later epoch the rate and the number of sessions at
+ * work are constant. The schedule of a rate begins again with each epoch, so append does not catch
+ * up after a change. Work that was due before the change but not begun counts as not sent. A paused
  * epoch has no schedule, so no response time includes a pause.
  *
  * One thread adds epochs. Sessions walk from their epoch to the next, without a lock; in an

@@ -157,7 +157,8 @@ static void run_sessions(struct fleet *fleet)
     fleet->is_up = true;
     check_stop_conditions(fleet);
     const int64_t go_ns = load->ranks == NULL ? mono_now_ns() : await_go(fleet);
-    /* readings begin before the work; a run without work has no stages */
+    /* the sampler begins before the work; with the moment 0, in a run without work, it measures no
+     * stages */
     sampler_begin_work(load->sampler, gate_is_stopped(&load->gate) ? 0 : go_ns);
     /* called before gate_open, because a thousand sessions that wake up may keep this thread off
      * the CPU for long */
@@ -197,7 +198,8 @@ static void close_schedule(struct fleet *fleet, struct session *session)
     }
 }
 
-/* Lists a session, with its moments since the gate was opened. */
+/* Copies the session's summary to the result. Changes its moments to times since the gate was
+ * opened; -1: no row was acknowledged. */
 static void list_session(const struct fleet *fleet, const struct session *session)
 {
     const int64_t go_ns = fleet->load->gate.go_ns, work_end_ns = session->work_end_ns;

@@ -14,7 +14,7 @@
  * *result must be zeroed, with `causes` initialised and `totals` made for the recorder's
  * operations. Fills the times, stop_reason, worst_lag_rows, causes, session_list, fairness, and the
  * ledgers, which include sessions that were never started. Does not fill the verification. Returns
- * FATAL if memory ran out, so that no session was started. */
+ * FATAL if memory runs out; no session was started then. */
 enum status fleet_run(struct load *load, struct result *result, struct error *error);
 
 #endif

@@ -206,8 +206,8 @@ static void add_session(struct fleet *fleet, struct session *session)
     struct result *result = fleet->result;
     struct session_summary *sum = &session->sum;
     struct row_ledger *rows = &sum->rows;
-    /* without a quota, or when the time of the run was over, only the rows that the session began
-     * to send count as planned */
+    /* without a quota, or if the run ended by its duration or by hand, only the rows that the
+     * session began to send count as planned */
     const bool is_timed = session->quota == UINT64_MAX || stop_is_planned(result->stop_reason);
     rows->planned = is_timed ? sum->begun : session->quota;
     const uint64_t sent = rows->acknowledged + rows->rejected + rows->in_doubt;
@@ -250,8 +250,8 @@ void fleet_sum_up(struct fleet *fleet)
     struct result *result = fleet->result;
     const enum stop_reason reason = gate_reason(&load->gate);
     result->sessions = fleet->total;
-    /* the number is from a separate counter, not from the outcomes, so a balanced ledger proves
-     * something */
+    /* this number is counted separately: if it were computed from the outcomes, the ledger would
+     * always balance and prove nothing */
     result->sessions.connected = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED);
     result->sessions_cut = fleet->cut;
     result->stop_reason = reason == STOP_NOT_YET ? STOP_COMPLETED : reason;

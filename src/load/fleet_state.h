@@ -30,9 +30,9 @@ struct fleet {
     struct session_ledger total; /* outcomes of all sessions that were joined */
     uint64_t cut;                /* part of `total`: number of sessions whose connection was cut */
     int64_t next_interrupt_ns;   /* moment of the next cut of late sessions; 0: no cut is due yet */
-    int64_t next_overdue_ns;     /* moment of the next check of the calls, with --timeout */
+    int64_t next_overdue_ns; /* moment of the next check for overdue calls; only with --timeout */
     bool is_shortage_reported;
-    bool is_up;           /* the sessions of a run are connected, or have failed */
+    bool is_up; /* every session of the run has connected or has failed; not used in a search */
     bool is_end_reported; /* the sampler knows that the work has ended */
     bool have_ended;      /* the sessions have ended */
 
@@ -51,12 +51,13 @@ void fleet_fini(struct fleet *fleet);
 /* Resets the session of a place for its next use. The row numbers of the place continue. */
 void fleet_reset_session(struct fleet *fleet, unsigned place);
 
-/* Starts a session. Returns false if the system refused a thread, as it would for the next
- * sessions; the reason is then among the causes. */
+/* Starts a session. Returns false if the system refused to create the thread. The system would then
+ * also refuse threads for further sessions. The causes have the reason. */
 bool fleet_start(struct fleet *fleet);
 
-/* Joins a session that has ended or is about to end, and counts its outcome: in the total, and in
- * *ledger unless the session was asked to leave. */
+/* Joins a session that has ended or is about to end, or detaches its thread if the session was
+ * abandoned. Counts the outcome in the total, and also in *ledger unless the session was asked to
+ * leave. */
 void fleet_join(struct fleet *fleet, struct session *session, struct session_ledger *ledger);
 
 /* Joins all sessions that have ended and counts their outcomes like fleet_join. */
@@ -70,10 +71,10 @@ void fleet_interrupt(struct fleet *fleet, bool only_leaving);
 /* Calls on_shortage, unless is_shortage_reported is already true. */
 void fleet_report_shortage(struct fleet *fleet);
 
-/* Sends this rank's state to the other ranks and gets rank 0's orders, unless nothing has changed
- * and the next exchange is not due. The caller fills *state, except the members that this function
- * sets: is_stopped, reason, and the counters, which are read every count_ns. is_waiting: this rank
- * waits for the others, so it exchanges messages more often. Returns whether messages were
+/* Sends this rank's state to the other ranks and gets rank 0's orders, if the state has changed or
+ * the next exchange is due. The caller fills *state, except the members that this function sets:
+ * is_stopped, reason, and the counters, which are read every count_ns. With is_waiting, this rank
+ * waits for the other ranks and exchanges messages more often. Returns whether messages were
  * exchanged. */
 bool fleet_exchange(struct fleet *fleet, const struct ranks_state *state, bool is_waiting,
                     int64_t count_ns);
@@ -82,8 +83,8 @@ bool fleet_exchange(struct fleet *fleet, const struct ranks_state *state, bool i
  * opened if no session has worked since then. */
 int64_t fleet_last_work_ns(const struct fleet *fleet);
 
-/* Fills what the results of a run and of a search have in common, after all sessions were joined:
- * the ledgers, the times, the totals. */
+/* Fills the members that the results of runs and of searches have in common: the ledgers, the times
+ * and the totals. All sessions must have been joined. */
 void fleet_sum_up(struct fleet *fleet);
 
 #endif

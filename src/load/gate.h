@@ -48,7 +48,7 @@ struct gate {
     enum stop_reason reason;
     int64_t go_ns;    /* moment at which the gate was opened; 0 before that */
     int64_t stop_ns;  /* moment at which the state became STOP; 0 before that */
-    bool has_changed; /* a number below has changed since the main thread last looked */
+    bool has_changed; /* one of `numbers` has changed since the main thread last looked */
     struct gate_numbers numbers;
     pthread_cond_t freed; /* wakes sessions: a slot was given back, or the state is STOP */
 };
@@ -82,22 +82,22 @@ bool gate_is_stopped(struct gate *gate);
 /* Returns why the run was stopped; STOP_NOT_YET before that. */
 enum stop_reason gate_reason(struct gate *gate);
 
-/* The functions below are for sessions. gate_take_slot waits until fewer than `most` sessions
- * are connecting, and takes a slot. A session calls it to reconnect after GO. If the state is STOP,
- * it returns false and takes no slot. gate_release_slot gives the slot back. */
+/* The functions below are for sessions. gate_take_slot waits until fewer than `most` sessions are
+ * connecting, and takes a slot. A session takes a slot to reconnect after GO. gate_take_slot
+ * returns false, without a slot, if the state is STOP. gate_release_slot gives the slot back. */
 bool gate_take_slot(struct gate *gate, unsigned most);
 void gate_release_slot(struct gate *gate);
 
 /* Waits for GO, and counts the session as working. Returns false if STOP happened first. */
 bool gate_wait_go(struct gate *gate);
 
-/* Waits while sessions rest; a session calls it before each batch. Returns false if the state is
- * STOP. */
+/* Waits while the sessions have to rest: see gate_rest. A session calls this function before each
+ * batch. Returns false if the state is STOP. */
 bool gate_wait_turn(struct gate *gate);
 
 /* Counts the session's work as done. With `stays`, waits until all sessions have finished their
- * work, or until STOP: the number of sessions on the server stays the same while any of them
- * appends. */
+ * work, or until STOP. So the number of connected sessions stays the same while a session appends.
+ */
 void gate_finish_work(struct gate *gate, bool stays);
 
 /* Sleeps until moment_ns. Returns false as soon as the state is STOP or *is_leaving is true.

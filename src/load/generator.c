@@ -107,7 +107,7 @@ struct fill_rows {
     uint64_t step;
     size_t count;
     uint64_t session;
-    /* sessions of the run; row r of session s has the serial number r × sessions + s */
+    /* number of sessions in the run; row r of session s has the serial number r × sessions + s */
     uint64_t sessions;
     uint64_t run_hash;
     int16_t run_tag;
@@ -117,7 +117,8 @@ struct fill_column {
     void (*fill)(const struct fill_column *column, const struct fill_rows *rows, void *values,
                  char *text);
     uint64_t key;   /* the number from which values are hashed; differs between columns and seeds */
-    uint64_t limit; /* decimals: every value is below the limit; text: longest value */
+    uint64_t limit; /* in a decimal column every value is below the limit; in a text column the
+                       limit is the greatest length, 0: unlimited */
     bool is_identity;     /* the values identify rows: they differ even with constant data */
     size_t value_bytes;   /* size of an entry of the value array */
     size_t text_bytes;    /* memory for the text of one row; 0 = no text */
@@ -450,13 +451,15 @@ static enum status choose_values(struct fill_column *fill, const struct column *
 enum {
     ALIGNMENT = 16,
     BUFFERS_SOFT_LIMIT = 64,
-    SESSIONS_PER_BUFFER = 64, /* number of sessions for each buffer, if this allows more than
-                                 BUFFERS_SOFT_LIMIT buffers */
+    /* the soft limit is one buffer for each group of so many sessions, but at least
+     * BUFFERS_SOFT_LIMIT */
+    SESSIONS_PER_BUFFER = 64,
 };
 
-/* A session waits at most BORROW_PATIENCE_NS for a returned buffer, and only STALL_PATIENCE_NS
- * while no buffer is returned. Then another buffer is allocated. Without the wait, thousands of
- * sessions that begin at once would each allocate a buffer, and need it for microseconds. */
+/* When soft_limit buffers exist and all are lent, a session waits for a buffer: at most
+ * BORROW_PATIENCE_NS, or STALL_PATIENCE_NS if no session returns any buffer in this time. Then it
+ * allocates another buffer. Without the wait, thousands of sessions that begin at once would each
+ * allocate a buffer, and need it for microseconds. */
 #define BORROW_PATIENCE_NS MONO_NS_PER_S
 #define STALL_PATIENCE_NS (10 * MONO_NS_PER_MS)
 
