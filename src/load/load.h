@@ -60,8 +60,8 @@ struct load {
     struct epoch first_epoch; /* the epoch that runs as planned; each change by hand appends an
                                  epoch to the list */
     atomic_bool has_finished_one;
-    /* sums of counts that the recorder keeps for each session: the main thread reads these sums
-     * often */
+    /* numbers over all sessions. The recorder also has these counts, for each session, but the main
+     * thread reads the sums often */
     atomic_uint sessions_connected, sessions_failed, sessions_dropped;
     /* connects that timed out since the last connect with another result */
     atomic_uint timeouts_in_a_row;

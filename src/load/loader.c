@@ -112,7 +112,7 @@ static bool find_step(struct table_load *work, struct step *step)
 }
 
 /* Returns whether all tables to which a table refers are loaded: the server refuses rows whose
- * foreign keys lead nowhere. */
+ * foreign keys refer to missing rows. */
 static bool may_load(const struct datasets *datasets, const struct table_load *work)
 {
     for (size_t i = 0; i < work->dataset->foreign_key_count; i++) {
@@ -196,7 +196,8 @@ struct chunk {
     uint64_t first; /* number of the chunk's first row in the table */
 };
 
-/* Rows are made between two calls: the limit of --timeout holds for each call alone. */
+/* Makes rows. The call ends before and begins again afterwards, so that --timeout does not limit
+ * the time in which the rows are made. */
 static const struct batch *make_rows(void *context, uint64_t from, size_t rows, struct error *error)
 {
     const struct chunk *chunk = context;
@@ -217,7 +218,7 @@ static void restart_call(void *context)
 }
 
 /* Appends all rows of a chunk in one append. Retries while the database is busy, as sessions do,
- * unless it stored a part. */
+ * unless the database has stored a part of the chunk. */
 static enum status load_chunk(struct loader *loader, const struct table_load *work, uint64_t number,
                               struct error *error)
 {

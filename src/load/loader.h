@@ -32,10 +32,11 @@ struct load_counts {
     } step;
 };
 
-/* Loads the missing rows with as many sessions as the plan has, but at most 64. The caller has no
- * connection. loader_begin starts the load; loader_wait waits for a moment and is called until it
- * returns false; loader_end ends the load. On failure, or after a signal, loader_explain adds to
- * *error how many rows are loaded, and how to load the rest; it is called after datasets_undo. */
+/* Loads the missing rows with as many sessions as the plan has, but at most 64. The caller must
+ * have closed its own connection. loader_begin starts the load. The caller calls loader_wait, which
+ * waits for a moment, until it returns false, and then loader_end. On failure, or after a signal,
+ * loader_explain adds to *error how many rows are loaded, and how to load the rest. The caller
+ * calls datasets_undo before loader_explain. */
 enum status loader_begin(struct datasets *datasets, const struct plan *plan, struct setup *setup,
                          struct error *error);
 bool loader_wait(struct datasets *datasets, struct load_counts *counts);

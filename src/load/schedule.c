@@ -6,8 +6,8 @@
 #include "load/account.h"
 #include "load/arrivals.h"
 
-/* The latest due time, 73 years after the gate opened. Work that is due after it counts as due at
- * this time. */
+/* The latest due time, 73 years after the gate opened. Work that is due later counts as due at this
+ * time. */
 #define LATEST_NS ((double)(INT64_MAX / 4))
 
 enum {
@@ -26,12 +26,12 @@ static uint64_t batch_rows_after(const struct session *session, uint64_t begun)
     return MIN(session_share(session) - begun, most_at_once(session->load->plan));
 }
 
-/* The sessions that share a rate with a session: all sessions of the run, or the sessions of its
- * group. */
+/* A rate and the sessions that share the rate: all sessions of the run, or the sessions of a group.
+ */
 struct pace {
     const struct ramp *rate;
     unsigned sessions;
-    unsigned member; /* number of the session among the sessions that share the rate */
+    unsigned member; /* number of the session in question among these sessions */
 };
 
 static struct pace pace_of(const struct session *session)
@@ -61,22 +61,23 @@ bool session_works_in_epoch(const struct session *session)
     return !session->epoch->is_paused && session->index < session->epoch->sessions;
 }
 
-/* Returns the rows (or transactions) in one round of batches of the sessions that share a rate. */
+/* Returns how many rows (or transactions) one round has: each session that shares the rate sends
+ * one batch. */
 static double round_of(const struct session *session)
 {
     return (double)most_at_once(session->load->plan) * pace_of(session).sessions;
 }
 
-/* Returns the moment by which `rows` rows (or transactions) of the sessions that share a rate are
- * due, since the beginning of the epoch. */
+/* Returns how long after the beginning of the epoch `rows` rows (or transactions) are due, counted
+ * over all sessions that share the rate. */
 static int64_t due_ns_of(const struct session *session, double rows)
 {
     return (int64_t)fmin(ramp_due_ns(pace_of(session).rate, rows), LATEST_NS);
 }
 
 /* Returns the intended start of the batch (or transaction) after `begun` rows. On a fixed schedule
- * every row of the run has its moment, and the sessions take turns; otherwise each batch is one of
- * the session's random arrivals. */
+ * every row of the run has a moment, and the sessions take turns. With --arrivals poisson each
+ * batch begins at one of the session's random arrivals. */
 static int64_t intended_start_ns(const struct session *session, struct arrivals *arrivals,
                                  uint64_t begun)
 {
@@ -106,7 +107,7 @@ int64_t session_last_due_ns(const struct session *session)
     return arrivals->count == 0 ? 0 : due_ns_of(session, arrivals->last * round_of(session));
 }
 
-/* Returns the batches (or transactions) of a session that become due between two moments. */
+/* Returns how many batches (or transactions) of a session become due between two moments. */
 static double due_between(const struct session *session, int64_t from_ns, int64_t until_ns)
 {
     const struct ramp *rate = pace_of(session).rate;
@@ -140,9 +141,9 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
             begun += skipped < 2 ? 1 : (uint64_t)fmin(skipped, (double)(share - begun));
             continue;
         }
-        /* Counts at once as many full batches as certainly fall into the same bucket of the
-         * histogram and are due before the end. The next round checks the batch after them
-         * exactly. */
+        /* Counts several full batches at once: as many as certainly fall into the same bucket of
+         * the histogram and are due before the end. The next round looks at the next batch alone.
+         */
         const int64_t waited_ns = waited_until_ns - due_ns;
         const int64_t lowest_ns = waited_ns < HISTOGRAM_LIMIT_NS
                                       ? histogram_bucket_low_ns(histogram_bucket(waited_ns))

@@ -26,12 +26,14 @@ bool session_works_in_epoch(const struct session *session);
  * latest arrival that was drawn is due; 0 if no arrival was drawn. */
 int64_t session_last_due_ns(const struct session *session);
 
-/* Moves the session to the latest epoch. Counts the work of each earlier epoch that was due in this
- * epoch but not begun. Called by the session's thread, or after its end by the main thread. */
+/* Moves the session to the latest epoch. For each epoch that the session leaves, counts the work
+ * that was due in that epoch but not begun. Called by the session's thread, or after its end by the
+ * main thread. */
 void session_follow_epochs(struct session *session);
 
-/* Main thread, after the session's end: counts also the work of the last epoch that was due before
- * end_ns but never begun, because the session was blocked, dropped or not connected. */
+/* Main thread, after the session's end: as session_follow_epochs, and also counts the work that was
+ * due in the last epoch before end_ns but never begun, because the session was blocked, dropped or
+ * not connected. */
 void session_close_schedule(struct session *session, int64_t end_ns);
 
 /* Counts the batches (or transactions) of the session's epoch that were due from from_ns on and

@@ -28,7 +28,7 @@
  * connections are cut earlier, from SESSION_GRACE_NS on. */
 #define LEAVE_LIMIT_NS (3 * SESSION_GRACE_NS)
 
-/* Shortest hold, even if it writes more than its share of the rows that are left. */
+/* Shortest hold, even if it writes more rows than HOLD_SHARE allows. */
 #define HOLD_LEAST_NS MONO_NS_PER_S
 
 /* Sessions that were lost together are noticed one after the other. The wait for further losses
@@ -43,8 +43,8 @@
 
 enum {
     HOLD_PARTS = 5, /* number of parts of a hold, for the spread of its rows/s */
-    HOLD_SHARE = 8, /* a hold may write 1/8 of the rows that are left */
-    STEP_SHARE = 16 /* until the next hold, sessions may write 1/16 of the rows that are left */
+    HOLD_SHARE = 8, /* a hold may write 1/8 of the rows that --max-rows still allows */
+    STEP_SHARE = 16 /* until the next hold, sessions may write 1/16 of these rows */
 };
 
 /* Indexes of the snapshots of a level. */
@@ -80,8 +80,8 @@ struct search_state {
     struct level_room room; /* room in memory after the latest level */
     uint64_t up_everywhere; /* sessions of all ranks that were up at the end of the latest level */
     bool has_ended;         /* search->end has the reason */
-    enum search_end requested_end; /* reason for which this rank asks rank 0 to end the search, on a
-                             rank other than 0 */
+    enum search_end requested_end; /* on a rank other than 0: reason for which this rank asks rank 0
+                                      to end the search */
 };
 
 unsigned search_next(const struct search *search, unsigned first)
@@ -149,7 +149,7 @@ static void exchange(struct search_state *state, bool is_work_done)
 }
 
 /* Returns the bytes of memory in use on this machine, without memory that the kernel can take back
- * at once, or 0 if it is unknown. /proc is not kept open, because a session may be short of a
+ * at once, or 0 if it is unknown. Does not keep /proc open, because a session may need the file
  * descriptor. */
 static uint64_t memory_used(uint64_t *total_bytes)
 {
@@ -233,8 +233,8 @@ static bool check_search_end(struct search_state *state)
     return state->has_ended;
 }
 
-/* Returns the total of written rows after 1/`divisor` of the remaining rows is also written, or
- * UINT64_MAX if the rows are unlimited. */
+/* Returns how many rows will be written in total after 1/`divisor` of the rows that max_rows still
+ * allows. Returns UINT64_MAX if the number of rows is unlimited. */
 static uint64_t rows_after_part(struct search_state *state, unsigned divisor)
 {
     const uint64_t most = state->max_rows, written = rows_written(state);
@@ -268,7 +268,7 @@ static unsigned tick(struct search_state *state, struct session_ledger *ledger)
 }
 
 /* Notes why the level failed; a later reason does not replace the first. Reports the shortage now,
- * so that evidence is taken while it lasts. */
+ * so that evidence is collected while the shortage lasts. */
 static void note_failure(struct search_state *state, struct level *level, enum level_reason reason)
 {
     if (level->reason == LEVEL_NO_REASON) {
@@ -348,7 +348,7 @@ static void retire(struct search_state *state, struct level *level)
     }
 }
 
-/* Waits until every rank has retired its surplus sessions. No rank adds a session before. */
+/* Waits until every rank has retired its surplus sessions. Only then may a rank add sessions. */
 static void wait_for_others(struct search_state *state, struct level *level, bool has_retired)
 {
     /* at gone_ns the retired sessions have also left the server */
@@ -377,7 +377,7 @@ static void add_sessions(struct search_state *state, struct level *level)
     } while (level->up < state->fleet.live && !check_search_end(state));
 }
 
-/* Waits, after sessions were lost, for further losses, which belong to the same level. */
+/* After sessions were lost, waits for further losses: they belong to the same level. */
 static void wait_for_drops(struct search_state *state, struct level *level)
 {
     const int64_t limit_ns = mono_now_ns() + CALM_LIMIT_NS;
@@ -540,8 +540,8 @@ static void run_level(struct search_state *state, struct level *level)
     finish_level(state, level);
 }
 
-/* Returns how much memory of this machine is in use, and how many times the live sessions fit into
- * the memory that may be in use. */
+/* Returns how much memory of this machine is in use, and how many sessions the memory limit allows,
+ * as a multiple of the live sessions. */
 static struct level_room find_room(const struct search_state *state)
 {
     uint64_t total;
@@ -607,7 +607,8 @@ static void gather(struct search_state *state, struct level *level, struct buffe
     bool is_whole = true;
     *bytes = (struct buffer){.bytes = NULL};
     level->outcome = LEVEL_HELD;
-    gate_rest(&load->gate, true); /* the wait may be long: a lost rank may be noticed late */
+    /* sessions rest during the wait, which is long if another rank is lost */
+    gate_rest(&load->gate, true);
     for (bool are_all = false; taken != NULL || !are_all;) {
         if (taken == NULL) {
             wait_for_orders(state);

@@ -22,11 +22,11 @@
 /* What a search needs besides the load. */
 struct search_task {
     struct search *search; /* the caller has set the bounds and hold_ns */
-    /* longest time by which a hold is extended until every session has had an append
-     * acknowledged */
+    /* a hold is extended until the server has acknowledged an append of every session, but by no
+     * more than this time */
     int64_t patience_ns;
     /* on_begin is called before the first session of a level is added, and on_level when the level
-     * has held or failed, while the level's sessions are still up. `context` is that of the load;
+     * has held or failed, while the level's sessions are still up. `context` is load->context;
      * `own` is this process's part of the level. */
     void (*on_begin)(void *context, const struct level *level);
     void (*on_level)(void *context, const struct level *level, const struct level *own);
@@ -37,7 +37,7 @@ struct search_task {
 /* Runs a search with at most the plan's sessions. Returns when all sessions have ended. Fills
  * *result like fleet_run, except the members that only a run has (session_list, fairness, metrics,
  * batches, least_sessions), and fills task->search. Adds to result->causes only mistakes in the
- * script. Returns FATAL if memory ran out, so that no session was started.
+ * script. Returns FATAL if memory runs out; no session was started then.
  *
  * With search->max_rows a hold ends early once it has written an eighth of the rows that were left,
  * but it lasts at least a second. Between two holds, sessions rest once they have written a
@@ -53,7 +53,7 @@ enum status search_run(struct load *load, const struct search_task *task, struct
  * The number of sessions that got in at a failed level is used as a hint: a server with room for
  * 297 sessions lets in 297 of 320, so 297 and 298 are tried next instead of 240. The search is done
  * when N sessions have held and N + 1 have failed, either right after N had held, or twice in a
- * row: then leftovers of an earlier level were not the reason.
+ * row. In both cases leftovers of an earlier level cannot be the reason.
  */
 unsigned search_next(const struct search *search, unsigned first);
 
@@ -66,8 +66,8 @@ struct search_memory {
 
 /* Returns how many sessions fit into memory, if each further session costs as much as the `up`
  * sessions did on average, including the server's side if the server runs on this machine. The
- * result is at least `up`, but 0 if the limit is already exceeded, and UINT32_MAX if it is unknown,
- * for example with 0 bytes used. */
+ * result is at least `up`, but 0 if the limit is already exceeded, and UINT32_MAX if the number is
+ * unknown, for example with 0 bytes used. */
 unsigned search_memory_fits(const struct search_memory *memory, unsigned up, uint64_t used_bytes);
 
 #endif

@@ -71,7 +71,7 @@ void server_ask_settings(struct task *task, struct adapter_conn *conn,
             status = ask_rows(plan->adapter, conn, *query, setup->tables[i].name, &answer,
                               &(struct error){.kind = ERROR_NONE});
             task_note_answer(task);
-            if (status == STATUS_LOST) { /* a part of the settings would look like a change */
+            if (status == STATUS_LOST) { /* an incomplete list would look like changed settings */
                 settings->count = 0;
                 return;
             }
@@ -128,7 +128,7 @@ static bool take_counter(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Reads the I/O counters by the first query that returns rows. A query that fails is for another
+/* Reads the I/O counters by the first query that returns rows. A query fails if it is for another
  * version of the database. */
 static enum status read_counters(const struct task *task, struct adapter_conn *conn,
                                  struct trace_counters *counters, struct error *error)

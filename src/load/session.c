@@ -34,8 +34,9 @@ static void move_to_host(struct session *session, unsigned host)
 
 /* Connects to the session's host. `phase` is CAUSE_CONNECT for the first connect, CAUSE_HOST if the
  * session will try another host after a failure, CAUSE_RECONNECT later. Times and counts the
- * connect, shows the connection to the main thread, and gets it ready. A failure is added to the
- * causes, unless the run ended before the server had answered (ERROR_CANCELLED). */
+ * connect, shows the connection to the main thread, and prepares the connection for the session's
+ * work. A failure is added to the causes, unless the run ended before the server had answered
+ * (ERROR_CANCELLED). */
 static enum status open_connection(struct session *session, enum cause_phase phase,
                                    struct error *error)
 {
@@ -260,8 +261,8 @@ static enum status append_and_read(struct session *session, int64_t intended_ns)
 }
 
 /* Takes one turn, unless the run is changed by hand before the turn is due: `changes` is the number
- * of changes that the session knows. After OK and REJECTED the session goes on. After LOST it
- * reconnects with --on-drop reconnect, and otherwise ends as dropped. */
+ * of changes that the session knows. After OK and REJECTED the session goes on. After LOST the
+ * session reconnects if --on-drop is reconnect, and otherwise ends as dropped. */
 static enum status take_turn(struct session *session, unsigned changes)
 {
     const struct plan *plan = session->load->plan;
@@ -285,13 +286,13 @@ static enum status take_turn(struct session *session, unsigned changes)
 }
 
 /*
- * Connections that are opened during the run: after a loss, and for --churn.
+ * Connections that are opened during the run: after a loss, for --churn and for --stage-disconnect.
  *
  * Before each try after a loss the session sleeps for reconnect_pause_ns. Tries count from the last
  * batch whose answer was not "read-only", so a server that accepts connections and then drops them
  * does not keep the session forever. With several hosts each try uses the next host, which may
- * accept the session where the previous host did not. The sessions that connect at the same time
- * are limited by --connect-concurrency. Every wait ends at STOP.
+ * accept the session where the previous host did not. --connect-concurrency limits the number of
+ * sessions that connect at the same time. Every wait ends at STOP.
  */
 
 static void give_slot_back(struct session *session)
@@ -384,7 +385,7 @@ static enum status reconnect_after_loss(struct session *session)
     return STATUS_LOST;
 }
 
-/* Counts the session's outcome, and adds it to the numbers that the main thread reads. */
+/* Counts the session's outcome in the recorder, and in *number, which the main thread reads. */
 static void count_session(struct session *session, enum recorder_counter counter,
                           atomic_uint *number)
 {
@@ -401,8 +402,8 @@ static enum session_outcome drop(struct session *session)
     return SESSION_DROPPED;
 }
 
-/* Stages of sessions (--stage). A session works while the stages ask for more sessions than its
- * number. */
+/* Stages of sessions (--stage). Session number N, from 0, works while the stages ask for more than
+ * N sessions. */
 
 /* Returns the first moment, now_ns or later, at which a stage needs the session; INT64_MAX: no
  * stage needs the session again. */
@@ -476,8 +477,8 @@ static unsigned await_epoch(struct session *session)
     return changes;
 }
 
-/* Reconnects after every --churn batches while work is left. Returns LOST if the connect failed:
- * that counts as a lost connection. */
+/* With --churn N, reconnects after every N batches while work is left. Returns LOST if the connect
+ * failed: the caller then treats the connection as lost. */
 static enum status churn(struct session *session)
 {
     const uint64_t every = session->load->plan->churn_batches;
@@ -638,8 +639,8 @@ static void blame_script_state(struct session *session, const struct error *erro
     }
 }
 
-/* Connects for the first time. Returns whether the session is up; otherwise its outcome says how it
- * failed. */
+/* Connects for the first time. Returns whether the session is up; if not, session->sum.outcome says
+ * why. */
 static bool begin(struct session *session)
 {
     struct load *load = session->load;

@@ -49,7 +49,8 @@ struct session {
     unsigned place;           /* number of the session in this process; the recorder's index */
     bool is_idle;
     /* The session's results. Moments are monotonic (0 = never) until the fleet makes them relative
-     * to the gate. The capacity of `exceptions` is a power of two, at least its count. */
+     * to the gate. The capacity of sum.exceptions is a power of two, at least sum.exception_count.
+     */
     struct session_summary sum;
     const struct table *measured_table; /* the table whose rows `row_bytes` measures */
     double row_bytes;
@@ -71,9 +72,9 @@ struct session {
     struct transaction_log_choice logged; /* the turns that are in the log of transactions */
     bool is_logged;                       /* the current turn is in the log of transactions */
     struct epoch *epoch;                  /* the epoch that the session works in */
-    uint64_t epoch_begun;     /* number of rows (or transactions) begun before this epoch */
-    uint64_t unsent;          /* number of batches that were given up without sending a row, and of
-                                 batches of earlier epochs that were not begun */
+    uint64_t epoch_begun; /* number of rows (or transactions) begun before this epoch */
+    uint64_t unsent; /* number of batches that were given up before a row was sent, plus batches
+                        that were due but never begun, counted at the end of each epoch */
     struct arrivals arrivals; /* moments at which the work is due, with --arrivals poisson */
     /* state of the script: see transactions.c; owned; NULL without a script, or before the session
      * begins */
