@@ -33,8 +33,8 @@ void session_log(const struct session *session, struct transaction_log_row row);
 
 /* session_note_gap measures the time without an acknowledgement until now_ns, and keeps the longest
  * such time. The time begins at the last acknowledgement, at the opening of the gate, or at the
- * moment at which a stage needed the session again, whichever is latest. session_note_progress
- * notes an acknowledgement at now_ns. */
+ * moment at which the session worked again after a wait for a stage or a pause by hand, whichever
+ * is latest. session_note_progress notes an acknowledgement at now_ns. */
 void session_note_gap(struct session *session, int64_t now_ns);
 void session_note_progress(struct session *session, int64_t now_ns);
 

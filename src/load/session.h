@@ -81,8 +81,8 @@ struct session {
     struct transactions *_Atomic transactions;
     uint64_t last_count; /* number of rows in the latest count of rows; 0 before the first count */
     uint64_t worst_lag;  /* most rows that were missing in a count */
-    int64_t resumed_ns;  /* moment at which the latest wait for a stage ended, with --stage; 0: the
-                            session did not wait */
+    int64_t resumed_ns;  /* moment at which the session worked again after its latest wait for a
+                            stage or pause by hand; 0: the session has never waited */
     /* total time in which the session waited for a stage or was parked by hand */
     int64_t parked_ns;
     unsigned tries;       /* number of connects since the last answered batch, after a loss of the

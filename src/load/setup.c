@@ -38,8 +38,8 @@ void setup_stop_library(const struct plan *plan)
     }
 }
 
-/* Returns whether --engine `asked`, which may have options after its name, names the engine `name`.
- */
+/* Returns whether `asked`, the value of --engine, names the engine `name`. Options may follow the
+ * name in `asked`. */
 static bool is_engine(const char *asked, const char *name)
 {
     const size_t length = strlen(name);
@@ -99,8 +99,8 @@ static enum status check_drop(struct adapter_conn *conn, const struct plan *plan
                                   "--recreate", error);
 }
 
-/* Describes the table in *table. If it is missing and there is DDL for it, creates it and sets
- * *is_made. */
+/* Describes the table in *table. If the table is missing and append has DDL for the table, creates
+ * the table and sets *is_made. */
 static enum status find_or_create(struct adapter_conn *conn, const struct plan *plan,
                                   const struct connection_info *connection, struct table *table,
                                   bool *is_made, struct error *error)
@@ -220,8 +220,8 @@ static enum status check_columns(const struct plan *plan, const struct table *ta
     return STATUS_OK;
 }
 
-/* Removes from the table the columns that are not written: the database computes them, or
- * --skip-columns names them. */
+/* Removes from *table, not from the database, the columns that append does not write: the database
+ * computes them, or --skip-columns names them. */
 static enum status keep_writable(const struct plan *plan, struct table *table, struct error *error)
 {
     const enum status status = check_columns(plan, table, error);
@@ -410,7 +410,7 @@ static enum status prepare(struct task *task, struct adapter_conn *conn, struct 
         server_ask_settings(task, conn, &setup->hosts[setup->host].settings);
     }
     if (status == STATUS_OK && plan->script == NULL && plan->read_mode == READ_QUERY) {
-        /* finds an invalid query before all sessions run into it */
+        /* run the query once now, so that an invalid query is found before the sessions begin */
         const struct statement query = {.sql = plan->read_sql};
         status = adapter->run(conn, &query, NULL, &(struct answer){.take = NULL}, error);
     }
@@ -469,8 +469,9 @@ static enum status count_tables_at(struct task *task, struct adapter_conn *conn,
     return status;
 }
 
-/* Checks another host. The host shows the same database, or is a database of its own, in which the
- * table may be missing and is then created. */
+/* Checks another host and counts the rows there. The host belongs to the same database, or has a
+ * database of its own. Without a script, creates the run's table if it is missing in the host's own
+ * database, or again with --recreate. */
 static enum status prepare_host(struct task *task, struct adapter_conn *conn, struct error *error)
 {
     const struct plan *plan = task->plan;
@@ -611,7 +612,7 @@ void setup_unpack(struct setup *setup, struct facts *facts, const char *text)
         }
     }
     for (size_t i = 0; i < setup->server.count && *at == ' '; i++) {
-        /* this rank's own count includes sessions of other ranks */
+        /* replaces this rank's own count, which includes sessions of other ranks */
         setup->server.sessions[i].used = strtoull(at, &at, 10);
     }
 }

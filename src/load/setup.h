@@ -61,7 +61,7 @@ struct setup {
     struct setup_table *tables;
     struct setup_table *own;  /* the table whose columns are read from the database; the empty entry
                                  of `tables` if the script declares the columns of every table */
-    bool has_made_table;      /* `own` was missing, or --recreate was given */
+    bool has_made_table;      /* the set-up created `own` */
     struct statement nothing; /* a statement without effect; checks a connection */
     int64_t count_ns;         /* duration of the count of `own` */
     struct server_limits server; /* facts that the server reports about itself; version "" when the
@@ -103,16 +103,17 @@ enum exit_code setup_find_table(const struct plan *plan, struct setup_found *fou
  * Fails only when out of memory; setup_fini then frees what was allocated. */
 enum exit_code setup_allocate(struct setup *setup, const struct plan *plan, struct error *error);
 
-/* The set-up has three steps: setup_prepare; setup_wait, which waits for a moment and is called
- * until it returns false (the caller may do other work between the calls); setup_complete.
+/* The set-up has three steps. The caller calls setup_prepare, then setup_wait until it returns
+ * false, and then setup_complete. setup_wait waits for a moment; the caller may do other work
+ * between its calls.
  *
- * Connects, creates the table if it is missing or --recreate is given, reads its columns, counts
- * its rows, and runs the user's query once, if there is one. With a script: creates and loads its
- * tables, and prepares its statements once. On OK the caller ends the set-up with setup_fini. Else
- * *error is the line to print.
+ * Connects, creates the table if it is missing or --recreate is given, reads the table's columns,
+ * counts its rows, and runs the user's query once, if there is one. With a script, creates and
+ * loads the script's tables, and prepares the script's statements once. On OK the caller ends the
+ * set-up with setup_fini. Otherwise *error is the line to print.
  *
  * With several hosts, the first host that answers is set up. Afterwards each other host that
- * answers is checked: if the table is missing there, or has rows after --recreate, the host is a
+ * answers is checked: if the table is missing there, or has rows after --recreate, the host has a
  * database of its own, and the table is also created there. A script's tables are created only at
  * the first host. */
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct ranks *ranks,
@@ -121,7 +122,8 @@ bool setup_wait(struct setup *setup, struct load_counts *counts);
 enum exit_code setup_complete(struct setup *setup, const struct plan *plan, struct error *error);
 void setup_fini(struct setup *setup);
 
-/* Returns a pointer to the rows that a table had before the run, at the host that was set up. */
+/* Returns a pointer to the number of rows that a table had before the run, at the host that was set
+ * up. */
 static inline uint64_t *setup_rows_before(const struct setup *setup,
                                           const struct setup_table *table)
 {
@@ -137,8 +139,8 @@ bool setup_had_rows(const struct setup *setup);
 void setup_pack(const struct setup *setup, const struct plan *plan, struct buffer *text);
 void setup_unpack(struct setup *setup, struct facts *facts, const char *text);
 
-/* Drops the tables that the plan's script declares. *line lists them; on failure *error is the
- * line to print. A missing database file is not created. */
+/* Drops the tables that the plan's script declares. `line` receives a line that lists the dropped
+ * tables. On failure *error is the line to print. A missing database file is not created. */
 enum exit_code setup_cleanup(const struct plan *plan, char *line, size_t size, struct error *error);
 
 /* Starts the adapter's client library, before the first connection, and sets facts->library. On OK

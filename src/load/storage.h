@@ -39,8 +39,8 @@ struct storage_watch;
 struct storage_watch *storage_watch_start(const struct storage *storage, const struct plan *plan,
                                           unsigned host);
 
-/* Requests a measurement, while the sessions work, and does not wait for it. Any thread may call
- * it. `watch` may be NULL. */
+/* Requests a measurement, while the sessions work, and does not wait for the result. Any thread may
+ * call this function. `watch` may be NULL. */
 void storage_watch_ask(struct storage_watch *watch);
 
 /* Returns the size that was requested last, or -1 if it is unknown or is not measured within some

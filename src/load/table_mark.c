@@ -20,8 +20,8 @@ enum {
     CLAIMS_MAX = 32
 };
 
-/* Hashes a text without regard to case, because databases differ in whether case matters in
- * names. */
+/* Hashes a text. Ignores upper and lower case, because some databases distinguish upper and lower
+ * case in names and others do not. */
 static uint64_t hash_text(const char *text)
 {
     uint64_t hash = 0;
@@ -111,12 +111,14 @@ static enum status read_own(const struct table_mark_place *place, struct table_m
 
 /* Objects that depend on a table. */
 struct others {
-    char why[TABLE_MARK_WHY_BYTES]; /* the first object that does not say that append created it */
+    char why[TABLE_MARK_WHY_BYTES]; /* describes the first object that append has not created; "" if
+                                       no such object was found */
     size_t count;
     struct {
         char why[TABLE_MARK_WHY_BYTES];
         char name[ROW_NAME_BYTES];
-    } claims[CLAIMS_MAX]; /* tables that say that append created them */
+    } claims[CLAIMS_MAX]; /* tables whose comments contain TABLE_MARK_PREFIX; their marks have yet
+                             to be checked */
 };
 
 static bool take_other(void *context, const struct cell *cells, size_t count)
@@ -140,8 +142,8 @@ static bool take_other(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Runs a query of statements->others. Sets `why` to an object that append did not create, else to
- * "". Returns LOST if the connection was lost. */
+/* Runs a query of statements->others. Writes to `why` which object append did not create, or "" if
+ * append created all objects. Returns LOST if the connection was lost. */
 static enum status find_other(const struct table_mark_place *place, const char *query,
                               char why[TABLE_MARK_WHY_BYTES], struct error *error)
 {

@@ -6,7 +6,7 @@
  * table that references it, an attached partition, a trigger). A name, a number of rows or a range
  * of keys would not prove that. Only a failed load also drops tables without a mark: the tables
  * that it has just created. The mark is a comment on the table (struct table_mark_statements), so
- * it disappears with the table. It names the table that it was made for, the database and, in
+ * it disappears with the table. The mark names the table that it was made for, the database and, in
  * PostgreSQL, the table's number, so a copy of the table or a renamed table has no valid mark. A
  * table whose mark cannot be read or written, or whose comment a user has changed, counts as
  * somebody else's.
@@ -61,9 +61,9 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
 
 /* Writes the mark on a table that append has just created (`is_new`), or replaces append's own
  * mark; another table that has taken the name gets no mark. `column` is the table's first column. A
- * table stays without a mark if the database has no place for it, the comment has a long text of
- * the user's, or the comment cannot be written; that is not an error. Fails only if the connection
- * is lost. */
+ * table stays without a mark if the database has no place for a mark, if the comment has a long
+ * text of the user's, or if the comment cannot be written. This is not an error. Fails only if the
+ * connection is lost. */
 enum status table_mark_write(const struct table_mark_place *place, const char *column, bool is_new,
                              bool is_loading, struct error *error);
 

@@ -26,8 +26,8 @@ void task_note_answer(void *task)
     atomic_store_explicit(&((struct task *)task)->has_answered, true, memory_order_relaxed);
 }
 
-/* Looks for another database that answers at the target, once in the life of this process: a server
- * may block clients that probe it. */
+/* Looks for a database of another kind that answers at the target. Does so only once in a process,
+ * because a server may block clients that probe it. */
 static bool find_other_database(void *context)
 {
     static atomic_flag was_asked = ATOMIC_FLAG_INIT;

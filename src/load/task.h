@@ -2,10 +2,10 @@
  * Work on a separate connection, before or after the sessions.
  *
  * The connection takes no place from a session. The work runs on a thread of its own, so that the
- * main thread can react to a signal: it interrupts the connection after a grace period, and again
- * every second until the work returns. The main thread does the same when an answer takes longer
- * than the task's limit. All functions are for the main thread, except task_note_answer and
- * task_count_rows, which the work calls.
+ * main thread can react to a signal: the main thread interrupts the connection after a grace
+ * period, and again every second until the work returns. The main thread does the same when an
+ * answer takes longer than the task's limit. All functions are for the main thread, except
+ * task_note_answer and task_count_rows, which the work calls.
  */
 #ifndef LOAD_TASK_H
 #define LOAD_TASK_H
@@ -25,7 +25,8 @@
 #define TASK_HASTY_NS (10 * MONO_NS_PER_S)
 
 enum task_open {
-    TASK_FIRST,     /* the first connect: if another database answers, the error names it */
+    TASK_FIRST, /* the first connect: if a database of another kind answers, the error names that
+                   kind */
     TASK_PATIENTLY, /* a first connect that waits for the server as --wait allows */
     TASK_AGAIN, /* a connect after the sessions have ended, which is tried again for a moment while
                    the server is full; after a signal the connect's time-out is short */

@@ -24,7 +24,7 @@ enum {
     ROWS_AT_A_TIME = 128 /* rows of an :append that are in memory at once */
 };
 
-/* The session's changes of one table of the script. */
+/* The session's changes to one table of the script. */
 struct table_account {
     uint64_t added, taken; /* numbers of committed rows */
     uint64_t added_in_doubt, taken_in_doubt;
@@ -68,7 +68,7 @@ struct transactions {
     struct table_account *accounts;
     struct append *append; /* the append under way, or NULL */
     size_t append_dataset; /* number of the table to which `append` writes */
-    bool *writes;          /* for each transaction, by its number, whether a try has written */
+    bool *writes;          /* for each transaction, by its number, whether a try has sent a write */
 
     /* The transaction under way. */
     enum part part;
@@ -313,8 +313,9 @@ static bool do_forgive(void *context)
     return true;
 }
 
-/* Makes the next rows of the append under way, between two calls: the limit of --timeout holds for
- * each call alone. This runs the script's own code, which may never return. */
+/* Makes the next rows of the append under way. The call ends before and begins again afterwards, so
+ * that --timeout does not limit the time in which the rows are made. Runs the script's own code,
+ * which may never return. */
 static const struct batch *make_rows(void *context, uint64_t from, size_t rows, struct error *error)
 {
     struct transactions *runner = context;
@@ -747,7 +748,7 @@ enum status transactions_connected(struct session *session, struct error *error)
 enum try_end {
     TRY_COMMITTED,
     TRY_ROLLED_BACK,
-    TRY_PASSING, /* a retry may succeed, because the reason may be gone */
+    TRY_PASSING, /* a retry may succeed, because the cause of the failure may be gone */
     TRY_REFUSED,
     TRY_LOST,
     TRY_IN_DOUBT,
@@ -755,8 +756,8 @@ enum try_end {
     TRY_WRONG, /* the script has a mistake */
 };
 
-/* Counts and times a BEGIN, COMMIT or ROLLBACK that succeeded. It began when the previous call
- * ended. */
+/* Counts and times a BEGIN, COMMIT or ROLLBACK that succeeded. The statement began when the
+ * previous call ended. */
 static void note_call(struct transactions *runner, enum operation_id operation, enum status status)
 {
     const int64_t start_ns = runner->latest_ns;
@@ -962,9 +963,8 @@ static bool wait_for_retry(struct transactions *runner, enum try_end *end)
     return true;
 }
 
-/* Adds the transaction to the log, if its turn is in the log, with the definitions of latency and
- * response time that committed transactions have in all figures. `tries` is 0 if the transaction
- * was skipped. */
+/* Adds the transaction to the log, if its turn is in the log. Latency and response time are defined
+ * as for the committed transactions in all figures. `tries` is 0 if the transaction was skipped. */
 static void log_outcome(const struct transactions *runner, const char *outcome, uint64_t tries,
                         int64_t end_ns)
 {

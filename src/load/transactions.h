@@ -5,8 +5,8 @@
  * purpose, failed, in doubt, or unfinished at the end of the run. It is retried with the same draws
  * when the database reports that another transaction was in its way. Without BEGIN and COMMIT it is
  * retried only if no write of the try was acknowledged. Transactions that begin during the warm-up
- * are counted apart and excluded from all figures; the rows that they add to tables and take from
- * them count like all others.
+ * are counted apart and excluded from all figures; but the rows that these transactions add to
+ * tables or take from tables count as all other rows do.
  */
 #ifndef LOAD_TRANSACTIONS_H
 #define LOAD_TRANSACTIONS_H
@@ -32,7 +32,8 @@ enum status transactions_turn(struct session *session, int64_t intended_ns);
 /* Main thread, after STOP: abandons the session's thread if the thread is in the script's own code.
  * The transaction under way, if any, counts as failed, with the script as the cause. The abandoned
  * thread still reads some data, such as the plan's script, which the caller must never free.
- * Returns the moment at which the thread entered the script's code; 0 if it is elsewhere. */
+ * Returns the moment at which the thread entered the script's code; 0 if the thread is elsewhere.
+ */
 int64_t transactions_leave(struct session *session);
 
 /* Main thread, after the join: adds the session's changes of tables to result->datasets, and frees

@@ -26,7 +26,7 @@ struct scan {
     struct buffer sql;
     struct result *result;
     struct row_map *map; /* the rows that were found; NULL if only tags are read */
-    bool is_used[TAGS];  /* whether rows of the table carry a tag, by tag */
+    bool is_used[TAGS];  /* for each tag, whether rows of the table have the tag */
 };
 
 static bool take_numbers(void *context, const int64_t *values)
@@ -68,7 +68,8 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
                               struct facts *facts, struct error *error)
 {
     enum {
-        TRIES = 50 * TAGS /* draws of a tag; they miss a single free tag once in e^50 runs */
+        TRIES = 50 * TAGS /* number of draws of a tag: if only one tag is free, all draws miss it in
+                             one of e^50 runs */
     };
     if (plan->verify_mode != VERIFY_ROWS) {
         return EXIT_CODE_OK;

@@ -10,9 +10,9 @@
 #include "plan/facts.h"
 #include "plan/plan.h"
 
-/* Prepares --verify rows, between the set-up and the generator. Rows that already carry this run's
- * tag would be taken for this run's rows: then the run gets another seed, or is refused if the user
- * gave the seed. A table whose rows have no identity is also refused. */
+/* Prepares --verify rows, between the set-up and the generator. Rows that already have this run's
+ * tag would be taken for this run's rows. If there are such rows, the run gets another seed; if the
+ * user gave the seed, the run is refused. A table whose rows have no identity is also refused. */
 enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan,
                               struct facts *facts, struct error *error);
 
@@ -23,8 +23,8 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
  * runs the query of each invariant once, with the result in result->invariants. Also measures the
  * tables into result->table_bytes_after.
  *
- * With several hosts, the rows are counted at every host; result_join_hosts puts their counts
- * together. verify_skip notes that the run was not verified, and why. */
+ * With several hosts, the rows are counted at every host; result_join_hosts combines the counts of
+ * the hosts. verify_skip notes that the run was not verified, and why. */
 void verify_skip(const struct plan *plan, struct result *result, const char *reason);
 void verify_result(const struct setup *setup, const struct plan *plan, struct result *result);
 

@@ -45,17 +45,18 @@ struct wait_watch {
     int64_t *threads; /* number of the process or thread of each session in `seen`; 0: unknown */
     size_t seen_count, seen_room;
     bool lacks_memory;
-    uint64_t *locked; /* the server's numbers for append's sessions that waited for a lock in the
-                         latest poll */
+    uint64_t *locked; /* the server's numbers for append's sessions that waited for a lock: one half
+                         for the latest poll, one for the poll before */
     size_t locked_count;
-    size_t turn;      /* number of polls in which a session waited for a lock */
+    size_t turn;      /* number of polls in which find_blockers has looked for such sessions */
     int64_t first_ns; /* moment at which the first polls began */
     int64_t last_ns;  /* moment of the latest poll that succeeded; 0: no poll has succeeded */
 
     pthread_t thread;
-    pthread_mutex_t lock;   /* guards the members below */
-    pthread_cond_t changed; /* wakes the polling thread, and the main thread, which waits for it */
-    bool has_tried;         /* the first polls have succeeded or failed: see status and error */
+    pthread_mutex_t lock; /* guards the members below */
+    /* wakes the polling thread and the main thread, which wait for each other */
+    pthread_cond_t changed;
+    bool has_tried; /* the first polls have succeeded or failed: see status and error */
     enum status status;
     struct error error;
     /* moment at which the polls begin, or began; 0: there are no polls at present */
@@ -167,8 +168,8 @@ static void look_at(const struct wait_watch *watch, size_t i)
 /* Asks the kernel about the sessions' threads. A session that is not at work may be waiting for a
  * CPU: on a busy machine a call that has arrived waits until its session runs. A session at work
  * may be in a stage that the server names; the stage does not show whether the session works or
- * waits. Asks about at most LOOKS_MAX sessions of each kind, evenly spread; an idle session between
- * two of them is assumed to be like the first of the two. */
+ * waits. Asks about at most LOOKS_MAX sessions of each kind, evenly spread; an idle session that is
+ * passed over counts like the previous idle session that was looked at. */
 static void ask_kernel(struct wait_watch *watch)
 {
     const bool has_stages = watch->setup->connection.waits->has_stages;
@@ -211,7 +212,7 @@ static enum status connect_watch(struct wait_watch *watch, struct error *error)
     return status;
 }
 
-/* Asks the server once. Fills watch->seen and *poll, without the cost. */
+/* Asks the server once. Fills watch->seen and *poll, except poll->cost_ns. */
 static enum status poll_server(struct wait_watch *watch, struct wait_poll *poll,
                                struct error *error)
 {
@@ -276,9 +277,9 @@ static enum status find_blocker(struct wait_watch *watch, uint64_t server_sessio
     return status;
 }
 
-/* Notes which sessions wait for a lock in the latest poll, which must have been added. Chooses one
- * of these sessions, after each poll a different session, and asks for the blocker of the session
- * if the session also waited in the previous poll. Returns LOST when the connection is lost. */
+/* Notes which sessions wait for a lock in the latest poll, which must have been added to
+ * watch->waits. Chooses one of these sessions. If the chosen session also waited in the previous
+ * poll, asks which session has the lock. Returns LOST when the connection is lost. */
 static enum status find_blockers(struct wait_watch *watch)
 {
     const size_t sessions = recorder_sessions(watch->recorder);
@@ -363,8 +364,8 @@ static void read_counters(struct wait_watch *watch, bool is_after)
     }
 }
 
-/* Waits until the server has ended the sessions, which have disconnected: only then do its counters
- * include all counts of these sessions. */
+/* Waits until the server has ended the sessions, which have disconnected: only then do the server's
+ * counters include all counts of these sessions. */
 static void await_ends(struct wait_watch *watch)
 {
     const int64_t until_ns = mono_now_ns() + END_NS;
@@ -376,8 +377,8 @@ static void await_ends(struct wait_watch *watch)
     }
 }
 
-/* Returns the operation of the sessions whose calls the server knows by this name, or
- * RECORDER_NO_CALL if there is no such operation or if there are two. */
+/* Returns the operation whose calls have this name at the server, or RECORDER_NO_CALL if no
+ * operation or more than one operation has the name. */
 static size_t find_operation(const struct operation_list *list, const char *name)
 {
     size_t found = RECORDER_NO_CALL, count = 0;
@@ -412,7 +413,8 @@ static bool take_time(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Asks for the waits in the time of queries, because the polls show only that the queries ran. */
+/* Asks the server for what the sessions waited during queries, because the polls show only that the
+ * queries ran. */
 static void divide_queries(struct wait_watch *watch)
 {
     const struct wait_queries *queries = watch->setup->connection.waits;
@@ -442,11 +444,12 @@ static void divide_queries(struct wait_watch *watch)
     }
 }
 
-/* Returns the pause after a poll that used own_ns of the CPU here. */
+/* Returns the pause after a poll in which this thread used own_ns of CPU time. */
 static int64_t gap_after(const struct wait_watch *watch, const struct wait_poll *poll,
                          int64_t own_ns, int64_t gap_ns)
 {
-    /* where the server's CPU time is known, the server shares its CPUs with this thread */
+    /* the server's CPU time is known only if the server runs on this machine, where this thread
+     * uses the same CPUs */
     const int64_t cost_ns = poll->cost_ns >= 0 ? poll->cost_ns + own_ns : poll->elapsed_ns;
     const int64_t fair_ns = (int64_t)((double)cost_ns / WAIT_CPU_SHARE);
     const int64_t least_ns = watch->setup->connection.waits->least_gap_ms * MONO_NS_PER_MS;
@@ -608,8 +611,8 @@ static void free_watch(struct wait_watch *watch)
     free(watch);
 }
 
-/* Signals the other ranks that this rank is alive. The caller holds the lock, which is free
- * meanwhile. Main thread. */
+/* Signals the other ranks that this rank is alive. The caller holds the lock, which this function
+ * releases for a moment. Main thread. */
 static void beat(struct wait_watch *watch)
 {
     pthread_mutex_unlock(&watch->lock);

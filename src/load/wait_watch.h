@@ -2,12 +2,12 @@
  * Polls what the sessions' calls wait for (--waits; see measure/waits.h), on a thread and a
  * connection of its own.
  *
- * A poll takes time of the server's CPUs. So the pause after it follows its cost: polls take at
- * most WAIT_CPU_SHARE of one CPU, but their interval stays between WAIT_GAP_MIN_NS and
- * WAIT_GAP_MAX_NS. The cost is the CPU time of the connection's process or thread at the server,
- * plus the CPU time of the polling thread, if this machine shows the server's CPU time; else the
- * cost is the duration of the poll. A poll that fails is counted, and is not repeated before the
- * next interval; a lost connection is opened again.
+ * A poll takes time of the server's CPUs. So the pause after a poll depends on the cost of the
+ * poll: polls take at most WAIT_CPU_SHARE of one CPU, but the interval between polls stays between
+ * WAIT_GAP_MIN_NS and WAIT_GAP_MAX_NS. The cost is the CPU time of the connection's process or
+ * thread at the server, plus the CPU time of the polling thread, if this machine shows the server's
+ * CPU time; else the cost is the duration of the poll. A poll that fails is counted, and is not
+ * repeated before the next interval; a lost connection is opened again.
  */
 #ifndef LOAD_WAIT_WATCH_H
 #define LOAD_WAIT_WATCH_H
