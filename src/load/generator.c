@@ -224,7 +224,8 @@ static struct text_value make_message(const struct fill_column *column,
 {
     const struct text_template *template = &source->templates[hash % TEXT_TEMPLATES];
     memcpy(out, template->bytes, TEXT_MESSAGE_BYTES);
-    /* each pair gets the next two decimal digits of a fraction in 0 … 1 */
+    /* replaces each pair of digits by the next two decimal digits of `fraction`, a number below 1
+     * in units of 2^-56 */
     uint64_t fraction = hash >> 8;
     for (uint32_t i = 0; i < template->pair_count; i++) {
         fraction = (fraction & ((UINT64_C(1) << 56) - 1)) * 100;

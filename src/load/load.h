@@ -32,8 +32,8 @@ struct load {
     int64_t start_ns;        /* monotonic start of the run */
 
     /* May be NULL. The main thread calls on_shortage once in a run, or once for each level, soon
-     * after the first session got no thread, was refused or was dropped. The shortage still lasts
-     * then, and the other sessions are still connected. */
+     * after the first session got no thread, was refused or was dropped. At that moment the
+     * shortage still lasts, and the other sessions are still connected. */
     void (*on_shortage)(void *context);
     /* May be NULL. In a run the main thread calls on_gate just before the gate opens, and on_done
      * soon after the last answer. */

@@ -1,7 +1,7 @@
 /*
  * The script of a session: the calls that its functions make, and the transactions around them.
  *
- * However often it is tried, a transaction ends in one of five ways: committed, rolled back on
+ * A transaction ends in one of five ways, however often it is tried: committed, rolled back on
  * purpose, failed, in doubt, or unfinished at the end of the run. It is retried with the same draws
  * when the database reports that another transaction was in its way. Without BEGIN and COMMIT it is
  * retried only if no write of the try was acknowledged. Transactions that begin during the warm-up
