@@ -8,8 +8,8 @@
  * data all other columns have the same value in every row.
  *
  * A struct generator is read-only after generator_create and shared by all threads, except for its
- * pool of row buffers, which has a mutex. A session borrows a row buffer only from filling a batch
- * until the adapter has taken the batch, so thousands of sessions share few buffers.
+ * pool of row buffers, which has a mutex. A session borrows a row buffer only while it fills a
+ * batch and hands the batch to the adapter, so thousands of sessions share few buffers.
  */
 #ifndef LOAD_GENERATOR_H
 #define LOAD_GENERATOR_H
@@ -30,8 +30,9 @@ struct row_buffer {
 };
 
 /* Creates a generator for the columns of `table`. `table` and the text of plan->values are borrowed
- * and must outlive the generator. Fails with ERROR_UNSUPPORTED, naming a column whose type cannot
- * be generated, or with ERROR_USAGE, naming a column that cannot hold its --values. */
+ * and must outlive the generator. Fails with ERROR_UNSUPPORTED if append cannot generate values for
+ * the type of a column, or with ERROR_USAGE if a column cannot hold its --values; *error names the
+ * column. */
 enum status generator_create(struct generator **generator, const struct plan *plan,
                              const struct table *table, struct error *error);
 void generator_destroy(struct generator *generator);

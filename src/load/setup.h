@@ -94,8 +94,8 @@ struct setup_found {
 };
 
 /* Looks for the table of the plan. On failure, *error is the line to print. If the database file is
- * missing, the table is missing and no file is created. If the default database is missing and a
- * run would create it, this function creates it. */
+ * missing, the table counts as missing and no file is created. If the default database is missing
+ * and a run would create it, this function creates it. */
 enum exit_code setup_find_table(const struct plan *plan, struct setup_found *found,
                                 struct error *error);
 

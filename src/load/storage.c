@@ -60,8 +60,8 @@ static bool take_directory(void *context, const struct cell *cells, size_t count
 }
 
 /* Returns the first statement with which the server reports the size of a table, or NULL if no
- * statement works. The caller frees it. *is_refused becomes true if the user lacks a privilege for
- * a statement. */
+ * statement works. The caller frees the statement. *is_refused becomes true if the user lacks a
+ * privilege for a statement. */
 static char *find_statement(const struct plan *plan, const struct connection_info *connection,
                             struct adapter_conn *conn, const char *table_name, bool *is_refused)
 {

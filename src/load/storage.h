@@ -43,8 +43,8 @@ struct storage_watch *storage_watch_start(const struct storage *storage, const s
  * call this function. `watch` may be NULL. */
 void storage_watch_ask(struct storage_watch *watch);
 
-/* Returns the size that was requested last, or -1 if it is unknown or is not measured within some
- * milliseconds. `watch` may be NULL. */
+/* Returns the size that the latest request has measured, or -1 if the size is unknown or the
+ * measurement takes longer than some milliseconds. `watch` may be NULL. */
 int64_t storage_watch_take(struct storage_watch *watch);
 
 /* Ends the thread and frees `watch`, which may be NULL. */

@@ -39,8 +39,8 @@ struct task {
     const struct plan *plan;
     enum task_open open;
     bool creates_nothing; /* a missing database is not created */
-    unsigned host; /* number of the host to try first, and then of the host that answered, if there
-                      are several hosts */
+    unsigned host; /* with several hosts: number of the host to try first; after task_run, number of
+                      the host that answered */
     bool is_of_host; /* no other host may be used */
 
     /* Does the work on the task's thread; `connection` is open. */

@@ -31,7 +31,7 @@ struct table_account {
     uint64_t try_added, try_taken;   /* numbers of rows added and removed in the open transaction */
     uint64_t most_added, most_taken; /* most rows that one statement added or removed: bounds the
                                         rows of a statement in doubt */
-    uint64_t appended; /* number of rows that were begun, and so the number of the next row */
+    uint64_t appended; /* number of rows that were begun; also the number of the next row, from 0 */
     uint64_t last_count;
     struct script_rows *rows; /* rows for :append; NULL before the first use */
 };
