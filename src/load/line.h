@@ -54,9 +54,9 @@ struct line {
     int64_t limit_ns;              /* longest time of a call; 0: unlimited */
     pthread_mutex_t lock;
     struct adapter_conn *conn; /* the connection to cut; guarded by `lock`; NULL if not open */
-    _Atomic int64_t
-        call_ns; /* moment at which the call under way began; a negative value is minus the moment
-                    of the call's latest cut; 0: no call with a limit is under way */
+    /* moment at which the call under way began; a negative value is minus the moment of the call's
+     * latest cut; 0: no call with a limit is under way */
+    _Atomic int64_t call_ns;
 };
 
 void line_init(struct line *line, const struct adapter *adapter, int64_t limit_ns);
