@@ -1,9 +1,9 @@
 /*
- * ArangoDB over its HTTP API, written from its documentation.
+ * The adapter for ArangoDB's HTTP API.
  *
  * An append is a POST to /_api/import with one document per line, or a POST to /_api/document with
- * an array of documents. The server accepts or refuses each document by itself; transactions do not
- * span requests.
+ * an array of documents. The server accepts or refuses each document separately. A transaction
+ * cannot span several requests.
  */
 #include "adapters/arangodb.h"
 
@@ -202,7 +202,8 @@ static enum status read_documents(struct adapter_conn *conn, uint64_t *failed, s
     while ((codes = strchr(codes, ':')) != NULL) {
         *failed += strtoull(++codes, NULL, 10);
     }
-    /* at least one document failed: without a possible number, all documents count as failed */
+    /* the header means that at least one document failed; if the header's number is 0 or too large,
+     * all documents count as failed */
     *failed = *failed == 0 || *failed > conn->rows ? conn->rows : *failed;
     const char *body = http_body(conn->http, &length);
     return http_record_error(conn->http, body, length, error);
@@ -244,9 +245,9 @@ static void free_large_body(struct adapter_conn *conn)
     }
 }
 
-/* Adds rows to the body. Sends the body at the end of a batch if it has at least PIECE_BYTES. A
- * batch is divided only when the body has twice as many bytes: if the server refuses the first part
- * of a divided batch, the rest is not sent. */
+/* Adds rows to the body. Sends the body at the end of a batch if the body has at least PIECE_BYTES.
+ * Within a batch the body may grow to 2 * PIECE_BYTES, so that few batches are divided: if the
+ * server refuses the first part of a divided batch, the second part is not sent. */
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {

@@ -2,8 +2,8 @@
  * The parts of the ArangoDB adapter: arangodb.c connects and appends, arangodb_statement.c runs
  * statements, arangodb_words.c has the requests and answers that both use.
  *
- * ArangoDB has no SQL. A statement is AQL or a plain request, which can also create and drop
- * collections: METHOD PATH [JSON] on one line, with the path relative to the database:
+ * ArangoDB has no SQL. A statement is AQL, or a plain request on one line: METHOD PATH [JSON]. The
+ * path is relative to the database. A plain request can also create and drop collections:
  *
  *     POST /_api/collection {"name": "c"}
  *
@@ -43,21 +43,22 @@ struct adapter_conn {
 
     /* The open append. Stored documents stay, whatever happens later. */
     const struct table *table;
-    struct buffer labels; /* the text before each value of a row, each text with its '\0' */
+    struct buffer labels; /* the text before each value of a row; each text ends with '\0' */
     struct buffer body;
-    /* number of rows in the body; number of stored rows of earlier requests */
+    /* `rows`: number of rows in the body; `accepted`: number of rows that earlier requests of the
+     * append have stored */
     uint64_t rows, accepted;
 };
 
-/* Starts conn->path with a path of the database. */
+/* Sets conn->path to `path` within the database: "/_db/NAME" and `path`. */
 void arangodb_begin_path(struct adapter_conn *conn, const char *path);
 
 /* Sends a request to conn->path; `body` may be NULL. */
 enum status arangodb_send(struct adapter_conn *conn, const char *method, const struct buffer *body,
                           struct error *error);
 
-/* Posts `body`, an AQL request or NULL, to `path`. *page is the answer, which the caller frees with
- * json_decref, or NULL if the request failed. */
+/* Posts `body`, an AQL request or NULL, to `path`. Sets *page to the answer, or to NULL if the
+ * request failed. The caller frees *page with json_decref. */
 enum status arangodb_post(struct adapter_conn *conn, const char *path, const struct buffer *body,
                           json_t **page, struct error *error);
 

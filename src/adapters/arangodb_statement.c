@@ -34,7 +34,7 @@ struct met_parameters {
         unfit_in_path; /* number of a parameter whose value cannot be part of the path; 0: none */
 };
 
-/* Reads the request at `text`, after blanks. Returns false if the text is not a request. */
+/* Skips blanks and reads the request that follows. Returns false if the text is not a request. */
 static bool read_request(const char *text, struct request *request)
 {
     static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
@@ -284,7 +284,7 @@ enum status arangodb_run(struct adapter_conn *conn, const struct statement *stat
     return status;
 }
 
-/* Checks a statement. The server keeps nothing, but reports whether it could run the query. */
+/* Lets the server check the syntax of a query. The server does not keep the query. */
 enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *statement,
                              struct adapter_prepared **prepared, struct error *error)
 {

@@ -140,8 +140,9 @@ static enum column_type type_of(const json_t *value)
     }
 }
 
-/* Changes a column so that it can also hold `value`, from another document: its size becomes the
- * length of the longest text, and its type becomes one that holds all values. */
+/* Changes a column so that it can also hold `value`, the column's value in a further document. The
+ * column's type becomes a type that can hold all values; a text column's size becomes the length of
+ * the longest text. */
 static void widen(struct column *column, const json_t *value)
 {
     const enum column_type type = type_of(value);

@@ -123,16 +123,17 @@ static enum status check_insert(struct adapter_conn *conn, uint64_t length, stru
 static enum status judge_insert(const struct adapter_conn *conn, enum status status, uint64_t rows,
                                 size_t bytes, const struct error *error)
 {
-    /* user, privilege, setting, syntax, table, named columns, number of queries: the server finds
-     * these errors before it reads rows (executeQuery, InterpreterInsertQuery) */
+    /* errors that the server finds before it reads rows: wrong user, privilege, setting, syntax,
+     * table or column names, too many queries (executeQuery, InterpreterInsertQuery) */
     static const int before_rows[] = {16,  60,  62,  81,  115, 164, 192,
                                       193, 194, 195, 202, 291, 497, 516};
-    /* errors found in a whole block before a part of it is written: names and types in VALUES (47,
-     * 53), too many parts or partitions (252: MergeTreeSink::onStart, splitBlockIntoParts), too few
-     * replicas (285: ReplicatedMergeTreeSink), a constraint (469: CheckConstraintsTransform) */
+    /* errors that the server finds before it writes any part of a block: names and types in VALUES
+     * (47, 53), too many parts or partitions (252: MergeTreeSink::onStart, splitBlockIntoParts),
+     * too few replicas (285: ReplicatedMergeTreeSink), a constraint (469:
+     * CheckConstraintsTransform) */
     static const int before_write[] = {47, 53, 252, 285, 469};
-    /* errors of another table after the rows were written to this table, or errors of one of
-     * several shards */
+    /* parts of messages about an error in another table, after the rows were written to this table,
+     * or about an error in one of several shards */
     static const char *const elsewhere[] = {"while pushing to view",
                                             "Insertion status:", "Received from "};
     const char *const answer = http_body(conn->http, NULL);
@@ -156,7 +157,8 @@ static enum status judge_insert(const struct adapter_conn *conn, enum status sta
     for (size_t i = 0; i < COUNT_OF(elsewhere); i++) {
         is_whole &= strstr(answer, elsewhere[i]) == NULL;
     }
-    /* with a status below 400, the server began to answer before the error: it had read rows */
+    /* a status below 400 means that the server began to answer before the error: the server had
+     * already read rows */
     return is_whole && http_status(conn->http) >= 400 ? status : STATUS_LOST;
 }
 
@@ -313,8 +315,8 @@ static void end(struct adapter_conn *conn)
     buffer_fini(&conn->body);
 }
 
-/* Recognises ClickHouse by its headers, which it also sends with an error and no other server
- * sends. */
+/* Recognises ClickHouse by headers that no other server sends. ClickHouse sends these headers with
+ * every answer, including errors. */
 static bool is_clickhouse(unsigned status, const char *headers, const char *body)
 {
     (void)status;
@@ -355,8 +357,8 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
     info->unsupported = dialect_clickhouse_unsupported(conn->version);
 }
 
-/* Opens an append. If the server has ended the idle connection, reconnects: no row has been sent
- * that could be in doubt. */
+/* Opens an append. Reconnects if the server has closed the idle connection: no row of the append
+ * was sent yet, so no row is in doubt. */
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
                                struct error *error)
 {

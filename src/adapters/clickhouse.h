@@ -17,8 +17,8 @@ enum clickhouse_method {
     CLICKHOUSE_JSON,
 };
 
-/* Adds the rows of a batch. Returns the column that cannot hold its value, or NULL; after a failure
- * the content of `out` is useless. */
+/* Adds the rows of a batch. Returns NULL, or the first column that cannot hold its value in a row;
+ * the content of `out` is then useless. */
 const struct column *clickhouse_add_rows(struct buffer *out, const struct batch *batch,
                                          enum clickhouse_method method);
 

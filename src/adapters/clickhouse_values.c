@@ -322,8 +322,8 @@ static void add_value(struct buffer *out, const struct column *column, union col
     }
 }
 
-/* Returns whether a value is a time with a fraction in the last second before 1970, which has no
- * text: the server reads "-0.5" as 0.5. */
+/* Returns whether a value is a time with a fraction in the last second before 1970. Such a time
+ * cannot be written as text: the server reads "-0.5" as 0.5. */
 static bool is_without_text(const struct column *column, union column_values values, size_t row)
 {
     return column->type == COLUMN_TIMESTAMP && column->scale > 0 && values.int64[row] < 0 &&
@@ -385,7 +385,7 @@ static void unescape(char *text, struct text_value *value)
 }
 
 /* Recognises "Code: 395, e.displayText() = DB::Exception: ..." of older servers and "Code: 395.
- * DB::Exception: ..." of newer servers. A tab means a row with several columns instead. */
+ * DB::Exception: ..." of newer servers. A line with a tab is a row with several columns. */
 static bool is_exception(const char *line)
 {
     static const char before[] = "Code: ";

@@ -90,8 +90,8 @@ extern const struct dialect dialect_sqlite;
 extern const struct dialect dialect_clickhouse;
 
 /* PostgreSQL: column.native_type is the type's number in the catalogue, which never changes
- * (pg_type.dat). Listed here are numbers that the adapters need because enum column_type does not
- * distinguish the types. */
+ * (pg_type.dat). This enum lists types that the adapters must distinguish, but enum column_type
+ * does not. */
 enum postgresql_type {
     POSTGRESQL_NAME = 19,
     POSTGRESQL_JSON = 114,
@@ -121,8 +121,8 @@ enum clickhouse_wire {
     CLICKHOUSE_STRING,
     CLICKHOUSE_FIXED,
     CLICKHOUSE_UUID,
-    CLICKHOUSE_IP4, /* like CLICKHOUSE_UINT and CLICKHOUSE_FIXED, but with their own text form */
-    CLICKHOUSE_IP6,
+    CLICKHOUSE_IP4, /* like CLICKHOUSE_UINT, but the text has dots: "192.0.2.1" */
+    CLICKHOUSE_IP6, /* like CLICKHOUSE_FIXED, but the text has colons: "2001:db8::1" */
 };
 
 /* Composes column.native_type from the encoding and the number of bytes of a value. native_type is
@@ -154,14 +154,15 @@ enum status dialect_postgresql_foreign(enum status status, const char *query, st
 /* Checks whether these bytes are PostgreSQL's answer to a TLS request. */
 enum probe_answer dialect_postgresql_recognise(const unsigned char *answer, size_t length);
 
-/* A way to read the rows of a query for columns. */
+/* How to read the rows of a query that lists a table's columns. */
 struct dialect_columns {
     size_t fields;                                                 /* number of cells in a row */
     void (*read)(struct column *column, const struct cell *cells); /* fills a zeroed column */
 };
 
-/* Reads the first cells of a row of a query for columns: name, declared type, is required, has a
- * default, is generated, is unique. The query must return them in this order. */
+/* Fills *column from the first cells of a row of a query that lists columns. These cells are, in
+ * this order: name, declared type, and whether the column is required, has a default, is generated,
+ * is unique. */
 enum {
     DIALECT_COMMON_FIELDS = 6
 };
@@ -175,8 +176,8 @@ enum column_type dialect_type_of(const char *name);
  * 2. */
 int dialect_split_type(const char *declared, char *name, size_t size, unsigned long numbers[2]);
 
-/* Runs `sql` with the table's name as its parameter and adds the columns that it returns to
- * *table. */
+/* Runs the query `sql` with the table's name as its parameter, and adds a column to *table for each
+ * row of the answer. */
 enum status dialect_read_columns(const struct dialect_asker *asker, const char *sql,
                                  const struct dialect_columns *columns, struct table *table,
                                  struct error *error);

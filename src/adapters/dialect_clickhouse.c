@@ -75,9 +75,9 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     snprintf(text, size, "%.*s", (int)kept, message);
 }
 
-/* ClickHouse's types. Int8 and UInt16 have no counterpart among append's types: they are described
- * as decimals with so few digits that every value fits. UInt8 is the boolean type of old
- * versions. */
+/* ClickHouse's types. append has no types like Int8 and UInt16, and describes such columns as
+ * decimals. A decimal has so few digits that each of its values fits into the column. UInt8 is the
+ * boolean type of old versions. */
 static const struct {
     const char *name;
     enum column_type type;
@@ -322,7 +322,8 @@ static const struct storage_queries storage = {
                                    NULL},
 };
 
-/* The mark is the comment of the first column: 18.16 has no comments on tables. */
+/* append's mark on a table is the comment of the first column, because ClickHouse 18.16 has no
+ * comments on tables. */
 static const struct table_mark_statements table_mark = {
     .read = "select comment from system.columns"
             " where database = currentDatabase() and table = ? limit 1",
@@ -350,7 +351,7 @@ static const struct settings_queries settings = {
 #define STATEMENT "extract(http_user_agent, '[(]session [0-9]+; ([^)]*)[)]')"
 
 /* Divides the time of a query's threads (RealTime) among the waits that the server counts. Leaves
- * OSIOWait out, which is part of the times of reads and writes. */
+ * out OSIOWait, because the times of reads and writes include this wait. */
 #define TIMES_OF(log)                                                                              \
     "with ? as own, now() - ? as since select " STATEMENT " as operation,"                         \
     " if(counter = 'RealTimeMicroseconds', '',"                                                    \

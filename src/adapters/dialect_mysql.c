@@ -68,8 +68,8 @@ static const struct number_meaning call_meanings[] = {
     {{STATUS_FATAL, ERROR_READ_ONLY, NULL}, {1290, 1792, 1836}},
     {{STATUS_FATAL, ERROR_DATA, NULL}, {1153, 2020}}, /* max_allowed_packet */
     {{STATUS_FATAL, ERROR_MEMORY, NULL}, {2008}},
-    /* the server shut down, killed or aborted the session, or closed it after a time; a malformed
-     * answer, or no answer */
+    /* the server shut down, or ended the session because it was killed, aborted or idle for too
+     * long; a malformed answer, or no answer */
     {{STATUS_LOST, ERROR_CONNECTION, NULL},
      {1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1927, 4031, 2000, 2006, 2013, 2014, 2026,
       2027, 2055}},
@@ -139,8 +139,9 @@ static bool classify_error(const struct dialect_failure *failure, struct dialect
     return is_known;
 }
 
-/* Removes a quoted value from the text. `open` begins the value and must follow `before` directly;
- * otherwise nothing is removed. The first character of the last `after` is the closing quote. */
+/* Removes a quoted value from `text`. The value begins after `before`, and its first characters
+ * must be `open`. The value ends with the first character of `after`, its closing quote; the last
+ * `after` in the text counts. If the text does not match, nothing is removed. */
 static void cut_value(char *text, const char *before, const char *open, const char *after)
 {
     char *const found = strstr(text, before);
@@ -244,7 +245,7 @@ enum {
 static void read_column(struct column *column, const struct cell *cells)
 {
     /* integers that are unsigned or narrower than append's types are described as decimals with so
-     * few digits that every value fits */
+     * few digits that every value of the decimal fits into the column */
     static const struct {
         const char *type;
         const char *part; /* text to find within the column's type */
@@ -524,8 +525,8 @@ static void add_limit(struct server_limits *limits, const char *name, int64_t al
     }
 }
 
-/* Queries the version and the limits. Only the first query must succeed: servers of this family do
- * not understand all of the further queries. */
+/* Queries the version and the limits. Only the first query must succeed: some compatible servers do
+ * not support every further query. */
 static enum status ask_limits(const struct dialect_asker *asker, struct server_limits *limits,
                               struct error *error)
 {
@@ -612,8 +613,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
 
 /* Implements declare_column. A server without types for addresses and UUIDs (not has_types) stores
  * them as bytes; the column's comment then names the type, and describe reads the comment.
- * Timestamps are declared as datetime, which is read as it was written, whatever the session's time
- * zone is. */
+ * Timestamps are declared as datetime, because the session's time zone does not change the values
+ * of a datetime column. */
 static bool declare(const struct column *column, bool is_numbered, bool has_types, char *text,
                     size_t size)
 {
@@ -727,8 +728,8 @@ static const struct table_mark_statements table_mark = {
     " 'innodb_doublewrite', 'innodb_buffer_pool_size', 'innodb_log_file_size',"                    \
     " 'innodb_redo_log_capacity', 'default_storage_engine', 'autocommit', 'tx_isolation',"         \
     " 'transaction_isolation')"
-/* MariaDB reports which settings the user has changed; MySQL does not, so it is asked for named
- * settings only. */
+/* MariaDB reports which settings the user has changed. MySQL does not, so append queries only a
+ * fixed list of MySQL's settings. */
 static const struct settings_queries settings = {
     .queries =
         (const char *const[]){
@@ -786,9 +787,10 @@ static const struct foreign_key_statements foreign_keys = {
              " constraint_schema = database() and table_name = ?",
 };
 
-/* The list of sessions names stages, not waits: "Updating status" is also the commit of a
- * statement. A lock on a row is in innodb_trx only, which needs the privilege PROCESS. While the
- * server fills the list, no session can connect, so append polls at most four times a second. */
+/* The server's list of sessions shows the stage of each session's work, not its wait: a session in
+ * the stage "Updating status", for example, may be committing a statement. Waits for row locks are
+ * only in innodb_trx, which needs the privilege PROCESS. While the server fills the list, no
+ * session can connect, so append polls at most four times a second. */
 static const struct wait_queries waits = {
     .polls =
         (const char *const[]){

@@ -10,10 +10,10 @@ struct state_meaning {
     struct dialect_meaning meaning;
 };
 
-/* Messages that name the full resource when the SQLSTATE does not name it: before TLS there is no
- * SQLSTATE, pgbouncer uses the same SQLSTATE for everything that it refuses, and drivers use
- * SQLSTATEs of their own. A server that cannot fork says so even before TLS begins; newer versions
- * of libpq hide this message and report an error during SSL. */
+/* Parts of messages that name the exhausted limit, for failures whose SQLSTATE does not name it:
+ * before TLS there is no SQLSTATE, pgbouncer uses the same SQLSTATE for all refusals, and drivers
+ * use SQLSTATEs of their own. A server that cannot fork reports this failure before TLS begins;
+ * newer versions of libpq hide the server's message and report an error during SSL. */
 static const struct {
     const char *part;
     const char *limit;
@@ -137,9 +137,9 @@ enum status dialect_postgresql_foreign(enum status status, const char *query, st
     return STATUS_FATAL;
 }
 
-/* Covers tables of all kinds that take rows. Follows domains down to their base type; the innermost
- * length and every NOT NULL on the way apply. A column is unique if an index on this column alone
- * makes all its values differ: a partial index does not. */
+/* Lists the columns of a table of any kind that takes rows. Follows domains down to their base
+ * type; the innermost length and every NOT NULL on the way apply. A column is unique if it alone
+ * has a unique index; a partial index does not count. */
 static const char columns_sql[] =
     "with recursive relation as ("
     " select oid from pg_catalog.pg_class"
@@ -224,7 +224,7 @@ static void read_column(struct column *column, const struct cell *cells)
     column->native_type = (uint32_t)ask_number(&cells[FIELD_TYPE]);
     column->type = type_of(column->native_type);
     if (column->type == COLUMN_IP4 && strchr(column->name, '6') != NULL) {
-        column->type = COLUMN_IP6; /* inet holds both: the column's name decides */
+        column->type = COLUMN_IP6; /* inet holds IPv4 and IPv6: the column's name decides */
     }
     if (column->native_type == POSTGRESQL_NAME) {
         column->size = NAME_BYTES;
@@ -249,8 +249,8 @@ static void read_column(struct column *column, const struct cell *cells)
     }
 }
 
-/* Positions in a text that has the first letter of each column of place_sql. '\0': the column is
- * NULL, because the relation does not exist. */
+/* Indexes into a text with one character for each column of place_sql: the first character of the
+ * column's value, or '\0' if the value is NULL, because the relation does not exist. */
 enum place {
     PLACE_HAS_SCHEMA,
     PLACE_KIND,
@@ -375,7 +375,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
 {
     struct answer answer = {.take = take_limit, .context = limits};
     limits->tasks_per_session = 1;
-    /* each session has a process of its own, so the listening process keeps no descriptor of it */
+    /* each session has its own process, so the listening process keeps no descriptors for sessions
+     */
     limits->files_per_session = 0;
     return ask_rows(asker->adapter, asker->conn, limits_sql, NULL, &answer, error);
 }
@@ -486,7 +487,8 @@ static const struct storage_queries storage = {
             /* query for versions 14 to 17 */
             "select key, value::bigint from pg_catalog.pg_stat_wal s, jsonb_each_text(to_jsonb(s))"
             " where key in ('wal_write', 'wal_sync')",
-            /* query for version 18 and later; the context 'init' is that of a new segment */
+            /* query for version 18 and later; leaves out the context 'init', which counts the
+             * creation of WAL segments */
             "select name, sum(number)::bigint from pg_catalog.pg_stat_io,"
             " lateral (values ('wal_write', writes), ('wal_sync', fsyncs)) v(name, number)"
             " where object = 'wal' and context = 'normal' group by name",
@@ -668,7 +670,7 @@ static const struct wait_queries waits = {
                                       {NULL, "XidGen", WAIT_COMMIT},
                                       {0}}};
 
-/* The extension amcheck, if it is there, compares indexes with their tables. */
+/* The extension amcheck, if it is installed, compares indexes with their tables. */
 static const struct integrity_statements integrity = {
     .checkpoint = "checkpoint",
     .uptime = "select extract(epoch from clock_timestamp() - pg_postmaster_start_time())::bigint",

@@ -1,8 +1,8 @@
 /*
  * SQLite: the meaning of its result codes, and its catalogue; also functions that all dialects
- * share. SQLite's declared types are free text. A name that append knows, even if it is a
- * name of other databases, stands for its type; any other name has the affinity that SQLite derives
- * from it.
+ * share. The declared type of a SQLite column is free text. If the text is a type name of any
+ * database that append knows, the column has this type. Otherwise the column has the affinity that
+ * SQLite derives from the text.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -14,9 +14,10 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 
-/* https://sqlite.org/rescode.html. Extended codes stand before their primary codes, which are their
- * lowest byte. `part` is a part of the message: it decides where a driver reports only the primary
- * code, or where the code is ERROR (1), which covers many failures. */
+/* https://sqlite.org/rescode.html. Extended codes precede their primary codes; the primary code is
+ * the lowest byte of an extended code. `part` is a part of the message, which distinguishes
+ * failures with the same code: some drivers report only the primary code, and the code ERROR (1)
+ * covers many failures. */
 static const struct {
     int code; /* SQLite's code; 0: any code */
     const char *part;
@@ -383,7 +384,8 @@ enum status dialect_check_transaction(enum status status, bool is_open, struct e
     return STATUS_FATAL;
 }
 
-/* Tables have no comments: the mark is the name of an index that contains no rows. */
+/* SQLite's tables have no comments: append's mark on a table is the name of an index that contains
+ * no rows. */
 static const struct table_mark_statements table_mark = {
     .read = "select name from sqlite_schema where type = 'index' and tbl_name = ? collate nocase"
             " and name glob 'made by append:*'",
@@ -421,8 +423,8 @@ static const struct settings_queries settings = {
 static const struct foreign_key_statements foreign_keys = {
     .engine = "", .count = "select count(distinct id) from pragma_foreign_key_list(?)"};
 
-/* The adapter's own function shows its sessions (sqlite.c). The kernel shows what a session waits
- * for while it works. */
+/* The SQL function append_session, which sqlite.c defines, lists the adapter's sessions. The kernel
+ * shows what a working session waits for. */
 static const struct wait_queries waits = {
     .polls =
         (const char *const[]){

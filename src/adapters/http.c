@@ -1,7 +1,8 @@
 /*
- * The connection of http.h. libcurl resolves names, connects and does TLS; this file writes
- * requests and reads answers (CURLOPT_CONNECT_ONLY). libcurl's own requests are silently sent again
- * when a reused connection dies without an answer, and cost several times as much CPU time.
+ * Implements the connection of http.h. libcurl resolves names, connects and does TLS
+ * (CURLOPT_CONNECT_ONLY); this file writes requests and reads answers. libcurl could also send the
+ * requests, but it would need several times as much CPU time, and would silently send a request
+ * again when a reused connection ends without an answer.
  */
 #include "adapters/http.h"
 
@@ -25,8 +26,8 @@
 enum {
     IN_BYTES = 2 * 1024,    /* bytes of the buffer that each session keeps for reading */
     IDLE_BYTES = 16 * 1024, /* bytes that a buffer may keep between requests */
-    /* bytes of an answer that are skipped after `take` has stopped; after more bytes, the
-     * connection is dropped instead */
+    /* most bytes of an answer that are skipped after `take` has stopped; if the answer is longer,
+     * the connection is closed */
     SKIPPED_MAX = 64 * 1024,
     REFUSAL_BYTES = 1 << 20, /* most bytes of an error answer that are read */
 };
@@ -504,7 +505,7 @@ static bool keep_run(struct http *http, const char *bytes, size_t length)
     return http->at == HTTP_BETWEEN || keep(http, bytes, length, max);
 }
 
-/* Hands elements to the request and keeps the text around them. */
+/* Hands elements to the request's `take`, and keeps the text around the elements. */
 static bool take_elements(struct http *http, const char *bytes, size_t length)
 {
     size_t done = 0;
@@ -557,7 +558,7 @@ static bool take_body(void *context, char *bytes, size_t length)
     return length == 0 || http->body_end == BODY_ENOUGH || keep(http, bytes, length, HTTP_LINE_MAX);
 }
 
-/* Reads the answer to its end, or as far as it is wanted. */
+/* Reads the answer to its end, or until the request needs no more of it. */
 static enum status read_answer(struct http *http, struct error *error)
 {
     struct http_answer *answer = &http->answer;
@@ -768,7 +769,8 @@ enum status http_send(struct http *http, const struct http_request *request, str
     }
     bool is_sent = send_request(http);
     if (!is_sent && http->written == 0 && errno != ETIMEDOUT && errno != ECANCELED) {
-        /* the connection ended at this moment: nothing was sent */
+        /* the idle connection ended before the first byte was sent: the request can be sent again
+         */
         status = reconnect(http, error);
         is_sent = status == STATUS_OK && send_request(http);
     }

@@ -9,7 +9,8 @@
  *
  *   tls=off|require|verify   off (default): http; require: https with any server; verify: https,
  *                            and the certificate is checked against the host's name
- *   ca=FILE                  the authorities that verify trusts, instead of the system's
+ *   ca=FILE                  certificates of the authorities that tls=verify trusts, instead of the
+ *                            system's authorities
  *   auth=basic|bearer|header how user and password are sent; bearer: the password is the token;
  *                            header: in the database's own headers, if it has any
  */
@@ -38,7 +39,7 @@ enum {
  * Functions here that take an adapter_conn implement the adapter's operation of the same name. */
 struct http;
 
-/* A database's own part of its adapter. Static. */
+/* The part of an adapter that is specific to its database. Static. */
 struct http_database {
     size_t conn_bytes; /* size of the database's struct adapter_conn */
     uint16_t default_port;
@@ -74,8 +75,9 @@ struct http_database {
     bool (*set)(struct adapter_conn *conn, const char *key, const char *value, struct error *error);
 
     /* Reads an error answer: a status from 400 on, or an error within an answer with status 2xx.
-     * *meaning is preset from the status. Sets failure->number, *meaning where the body is more
-     * specific, and failure->text to the server's message, stored in `text`. */
+     * *meaning is preset from the status; changes *meaning if the body is more specific than the
+     * status. Sets failure->number. Writes the server's message to `text`, and sets failure->text
+     * to `text`. */
     void (*classify_error)(unsigned status, const char *body, size_t length,
                            struct dialect_failure *failure, struct dialect_meaning *meaning,
                            char text[ERROR_TEXT_BYTES]);
@@ -174,8 +176,8 @@ json_t *http_json(const struct http *http, struct error *error);
 enum status http_take_rows(const json_t *rows, struct answer *answer, bool *take_stopped,
                            struct error *error);
 
-/* The context of http_take_row, a callback for http_request.take when http_request.rows is set: it
- * hands one row to the answer as http_take_rows does. */
+/* The context of http_take_row. This function is a callback for http_request.take when
+ * http_request.rows is set; it hands one row to the answer as http_take_rows does. */
 struct http_reading {
     struct answer *answer;
     struct error *error;
@@ -202,7 +204,9 @@ void http_add_base64(struct buffer *buffer, const void *bytes, size_t length);
  * of any object. Initialised with zeros except for the name. */
 struct http_splitter {
     const char *name;
-    unsigned depth, array_depth; /* depth of brackets; depth of the array, 0: outside the array */
+    /* `depth`: number of open brackets; `array_depth`: number of open brackets at the array's
+     * elements, 0: outside the array */
+    unsigned depth, array_depth;
     size_t matched; /* bytes of the latest string that are equal to `name`; SIZE_MAX: the string
                        differs */
     bool is_in_string, is_escaped, is_name, is_in_element;
@@ -223,8 +227,8 @@ struct http_answer {
     bool ends_connection; /* no further request can be sent on this connection */
     const char *fault; /* reason why the answer is malformed, static; NULL if no fault was found */
 
-    /* Takes a part of the body, and may overwrite it. If it returns false, the rest of the body is
-     * not handed over. */
+    /* Takes a part of the body, and may overwrite `bytes`. Returns false if the rest of the body
+     * need not be handed over. */
     bool (*take)(void *context, char *bytes, size_t length);
     void *context;
 

@@ -43,7 +43,8 @@ const char *http_answer_header(const struct http_answer *answer, const char *nam
     return NULL;
 }
 
-/* Returns true when a header contains a word: "keep-alive, Upgrade". */
+/* Returns true when a header's value contains `word`, alone or in a list ("keep-alive, Upgrade").
+ */
 static bool has_word(const struct http_answer *answer, const char *name, const char *word)
 {
     size_t length = 0;

@@ -40,7 +40,7 @@ static void classify_error(unsigned status, const char *body, size_t length,
     json_t *const json = json_loadb(body, length, 0, NULL);
     const char *message = influxdb_error_of(json);
     if (message != NULL && status == 500 && strcmp(message, "timeout") == 0) {
-        /* a write timed out; the server may still store its rows */
+        /* a write timed out; the server may still store the rows of the write */
         *meaning = (struct dialect_meaning){STATUS_LOST, ERROR_TIMEOUT, NULL};
     }
     if (message != NULL) {
@@ -50,7 +50,8 @@ static void classify_error(unsigned status, const char *body, size_t length,
         }
         snprintf(text, ERROR_TEXT_BYTES, "%s%s", message, advice);
         failure->text = text;
-        /* after "partial write" the message has a row's reason, which may name a limit */
+        /* "partial write" is followed by the reason for one row; the reason is not searched,
+         * because it may contain the text of another failure */
         const bool is_partial = strncmp(message, "partial write", 13) == 0;
         for (size_t i = 0; i < COUNT_OF(meanings) && status != 401 && status != 403; i++) {
             const char *known = is_partial ? "partial write" : meanings[i].part;
@@ -207,8 +208,8 @@ static bool is_influxdb(unsigned status, const char *headers, const char *body)
     return status == 204 && strcasestr(headers, "\nX-Influxdb-Version:") != NULL;
 }
 
-/* Recognises an answer of InfluxDB or QuestDB itself. InfluxDB's answer to a write above its limit
- * has none of InfluxDB's headers, so its text is recognised. */
+/* Returns whether InfluxDB or QuestDB itself sent the answer. If InfluxDB refuses a write because
+ * of its limit on writes, the answer lacks InfluxDB's headers and is recognised by its text. */
 static bool is_own(unsigned status, const char *headers, const char *body)
 {
     (void)status;

@@ -17,18 +17,18 @@ enum influxdb_place {
 struct influxdb_lines {
     bool is_questdb;
     const struct table *table; /* the table that `names` describes; NULL if `names` is not valid */
-    struct buffer names; /* names of the table and its columns in the order of a line, each after
-                            its length; owned */
+    struct buffer names; /* names of the table and its columns in the order of a line, each preceded
+                            by its length; owned */
     const struct column *serial; /* the column n3, if it is added to the time, else NULL */
     struct buffer text;          /* the lines; owned */
     uint64_t rows;               /* rows in `text` */
 };
 
-/* Starts an append to a table. FATAL when the protocol cannot write a name. */
+/* Starts an append to a table. Returns FATAL if a name cannot be written in the line protocol. */
 enum status influxdb_lines_begin(struct influxdb_lines *lines, const struct table *table,
                                  struct error *error);
 
-/* Adds rows. REJECTED when the protocol cannot write a tag's value. */
+/* Adds rows. Returns REJECTED if a tag's value cannot be written in the line protocol. */
 enum status influxdb_lines_add(struct influxdb_lines *lines, const struct batch *batch,
                                struct error *error);
 void influxdb_lines_fini(struct influxdb_lines *lines);
@@ -64,12 +64,14 @@ struct influxdb_reading {
     struct error *error;
 };
 
-/* Returns the message of an error answer, borrowed from `json`, or NULL if it is not an error. */
+/* Returns the message of an error answer, borrowed from `json`, or NULL if `json` is not an error.
+ */
 const char *influxdb_error_of(const json_t *json);
 
 /* InfluxDB. influxdb_query runs any number of statements and returns their rows one after the
- * other. influxdb_describe and influxdb_limits are operations of struct adapter. The SQL templates
- * are for measurements with a field n3 and, for counting only, for measurements without it. */
+ * other. influxdb_describe and influxdb_limits are operations of struct adapter.
+ * influxdb_templates are for measurements with a field n3. influxdb_count_templates are for
+ * measurements without this field, whose rows can only be counted. */
 enum status influxdb_query(struct influxdb_reading *reading, const char *sql);
 enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
                               struct table *table, struct error *error);

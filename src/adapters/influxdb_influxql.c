@@ -16,7 +16,7 @@ const struct sql_templates influxdb_templates = {
 };
 
 /* Templates for measurements without a field n3. count(*) returns a count for each field; the
- * largest is the number of rows if all rows have that field. */
+ * largest count is the number of rows if one field has a value in every row. */
 const struct sql_templates influxdb_count_templates = {
     .count = "select count(*) from $0",
     .nothing = "show databases",
@@ -161,7 +161,7 @@ static bool take_key(void *context, const struct cell *cells, size_t count)
     struct table *table = description->table;
     struct column column = {.is_nullable = true, .type_name = "tag", .type = COLUMN_TEXT};
     if (count == 1 && table->column_count == 0) {
-        return true; /* tags outlive their measurement for a moment */
+        return true; /* tags exist for a moment after their measurement was dropped */
     }
     column.native_type = count > 1 ? INFLUXDB_FIELD : INFLUXDB_TAG;
     ask_text(&cells[0], column.name, sizeof column.name);

@@ -143,8 +143,8 @@ static char *put_tag(char *out, const struct column *column, union column_values
     return put_escaped(out, text, false, is_writable);
 }
 
-/* Adds an escaped name with `suffix`, after their length in 2 bytes. The suffix is "" for the
- * measurement and "=" for a column. */
+/* Adds a length of 2 bytes, then the text of this length: the escaped name and `suffix`. The suffix
+ * is "" for the measurement and "=" for a column. */
 static void add_name(struct buffer *names, const char *name, const char *suffix, bool *is_writable)
 {
     char text[2 * ROW_NAME_BYTES];

@@ -93,7 +93,7 @@ enum {
     DONE = 0,
     DONE_WITH_INFO = 1,
     END_OF_ROWS = 100,
-    TERMINATED = -3, /* length that the library takes to mean: the text ends with '\0' */
+    TERMINATED = -3, /* given as a text's length: the text ends with '\0' */
     DROP = 1,        /* option of SQLFreeStmt that frees a statement */
     NO_PROMPT = 0,
     AS_TEXT = 1,    /* C type with which result columns are bound */
@@ -154,9 +154,9 @@ struct adapter_conn {
     char user[128];
 };
 
-/* The append that this thread is sending or closing; NULL at all other times. It is a writable
- * static, one per thread, because on_error has no other way to find the append: the library calls
- * it in the same thread and names only the statement. */
+/* The append that this thread is sending or closing; NULL at all other times. on_error finds the
+ * append in this thread-local variable, because the library passes only the statement to on_error.
+ * The library calls on_error in the same thread. */
 static _Thread_local struct append *callback_append;
 
 static const char limit_name[] = "MAX_SESSION_COUNT";
@@ -198,7 +198,7 @@ static void *load(const char *given, char path[PATH_BYTES], struct error *error)
             length = snprintf(path, PATH_BYTES, "%s/lib/%s", home, file_names[i]);
         } else if (is_folder) {
             length = snprintf(path, PATH_BYTES, "%s/%s", given, file_names[i]);
-        } else { /* the loader would search for a name without a folder */
+        } else { /* "./", because the loader would search other folders for a name without '/' */
             length = snprintf(path, PATH_BYTES, "%s%s", strchr(given, '/') ? "" : "./", given);
         }
         is_found = length < PATH_BYTES && kind_of(path) == S_IFREG;
@@ -307,7 +307,8 @@ static void client_version(char *text, size_t size)
 
 void machbase_set_type(struct column *column, int type, unsigned long size)
 {
-    /* unsigned numbers are described as decimals with so few digits that every value fits */
+    /* unsigned numbers are described as decimals with so few digits that every value of the decimal
+     * fits into the column */
     static const struct {
         int type;
         enum column_type column;
@@ -632,7 +633,7 @@ static void close_connection(struct adapter_conn *conn)
         client_socket_shut(&conn->socket, SHUT_RDWR);
         conn->call->SQLFreeStmt(conn->append.statement, DROP);
     }
-    /* without this the library would wait for an answer to its farewell */
+    /* without this shutdown, SQLDisconnect would wait for the server's answer */
     client_socket_shut(&conn->socket, SHUT_RD);
     if (conn->is_connected) {
         conn->call->SQLDisconnect(conn->connection);
@@ -1014,8 +1015,8 @@ static enum status begin_append(struct adapter_conn *conn, const char *table_nam
     return status;
 }
 
-/* Reads the table's columns from an append, except the first column, the arrival time, which the
- * server or the library fills. */
+/* Reads the table's columns from the statement of an open append. Skips the first column, the
+ * arrival time, which the server or the library fills. */
 static enum status read_table(struct adapter_conn *conn, handle statement, const char *name,
                               struct table *table, struct error *error)
 {
