@@ -80,7 +80,7 @@ struct adapter_conn {
     struct server_facts *learned;        /* facts from a call of `describe`; owned; may be NULL */
     unsigned kept_statements; /* number of script statements that a session keeps prepared */
     bool sends_text;          /* script statements are sent as text: see choose_method */
-    bool has_begun;           /* begin has begun a transaction */
+    bool has_begun;           /* adapter.begin has begun a transaction */
     bool shows_transactions;  /* the server's status showed a transaction after BEGIN */
     unsigned prepared_count;  /* number of prepared statements on the server */
     struct buffer packet;     /* the statement to send; its memory is kept for the next statement */
@@ -95,7 +95,7 @@ struct connecting {
     const char *socket;
     char socket_path[256];
     bool needs_tls;                  /* a connection without TLS is an error */
-    bool may_use_tls;                /* TLS is possible, as known before option files are read */
+    bool may_use_tls;                /* TLS may be used; option files are not considered */
     struct client_deadline deadline; /* time limit of all steps of the connect together */
 };
 
@@ -114,7 +114,7 @@ enum {
 };
 
 /* The connect that this thread is making; NULL at all other times. Connector/C passes only the
- * socket to its wait callback, so the callback finds its connect by the thread. */
+ * socket to its wait callback, so the callback finds the connect in this thread-local variable. */
 static _Thread_local struct connecting *connecting;
 
 static const char *const methods[] = {"bulk", "insert", NULL};
@@ -219,7 +219,7 @@ static size_t put_number(unsigned char *out, uint64_t value, size_t bytes)
     return bytes;
 }
 
-/* Writes a length byte and the fields of a time; returns the bytes written. */
+/* Writes a length byte and the fields of a time; returns the number of bytes. */
 static size_t put_time(unsigned char *out, const struct column *column, union column_values values,
                        size_t row)
 {
@@ -229,7 +229,7 @@ static size_t put_time(unsigned char *out, const struct column *column, union co
     if (column->type == COLUMN_TIME) {
         at += put_number(out + at, 0, 5); /* a positive time without days */
     } else {
-        /* a year that the server cannot hold becomes a year that it refuses */
+        /* a year that the server cannot store is replaced by a year that the server refuses */
         const bool is_out = civil.year < 0 || civil.year > YEAR_MAX;
         at += put_number(out + at, is_out ? YEAR_MAX + 1 : (uint64_t)civil.year, 2);
         out[at++] = (unsigned char)civil.month;
@@ -250,7 +250,7 @@ static size_t put_time(unsigned char *out, const struct column *column, union co
     return at;
 }
 
-/* Writes a length: one byte, or a marker and 2, 3 or 8 bytes; returns the bytes written. */
+/* Writes a length: one byte, or a marker and 2, 3 or 8 bytes. Returns the number of bytes. */
 static size_t put_length(unsigned char *out, size_t length)
 {
     size_t bytes = 8;
@@ -461,7 +461,7 @@ static enum status record_failure(struct adapter_conn *conn, unsigned number, co
     struct dialect_meaning meaning = {STATUS_REJECTED, ERROR_SERVER, NULL};
     if (number == ER_NET_PACKET_TOO_LARGE || number == CR_NET_PACKET_TOO_LARGE) {
         failure.text = packet_advice;
-    } else if (number == 0) { /* Connector/C may give up on an answer without an error number */
+    } else if (number == 0) { /* Connector/C rejects some answers without setting an error number */
         failure =
             (struct dialect_failure){.sqlstate = "", .text = "the server's answer is malformed"};
         meaning = (struct dialect_meaning){STATUS_LOST, ERROR_CONNECTION, NULL};
@@ -560,7 +560,8 @@ static enum status run_text(struct adapter_conn *conn, const char *sql, struct e
     return run_query(conn, sql, &(struct answer){.take = NULL}, error);
 }
 
-/* Rolls back a transaction that a statement left open outside begin. If init_connect, which runs
+/* Rolls back a transaction that a user's statement has left open. Between adapter.begin and the end
+ * of its transaction, only checks that the transaction is still open. If init_connect, which runs
  * after the greeting, has turned autocommit off, every statement leaves a transaction open: turning
  * autocommit on then commits the transaction. */
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
@@ -647,11 +648,12 @@ static enum status set_parameter(struct connecting *attempt, const char *key, co
     return STATUS_FATAL;
 }
 
-/* Turns the target into members of *attempt and options of the client library. */
+/* Sets members of *attempt and options of the client library as the target requires. */
 static enum status set_options(struct connecting *attempt, const struct target *target,
                                struct error *error)
 {
-    /* Any time-out makes Connector/C wait with our own function, whose time limit applies. */
+    /* Connector/C calls wait_for_socket only if a time-out is set. The limit that applies is
+     * attempt->deadline. */
     const unsigned timeout_s = 1;
     const unsigned tcp = MYSQL_PROTOCOL_TCP;
     MYSQL *const mysql = &attempt->conn->mysql;
@@ -707,8 +709,8 @@ static enum status choose_method(struct adapter_conn *conn, struct error *error)
 {
     static const char built_for[] = MARIADB_PACKAGE_VERSION;
     MYSQL *const mysql = &conn->mysql;
-    /* Compares major and minor version as text: in some libraries the version number is a
-     * server's. */
+    /* Compares major and minor version as text, because the version number that some libraries
+     * report is the version of a server. */
     const char *const patch = strrchr(built_for, '.');
     const char *const in_use = mysql_get_client_info();
     unsigned long capabilities = 0;
@@ -902,9 +904,10 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
  * statement stay. After adapter.begin, the rows belong to the transaction that begin began.
  */
 
-/* Sets the session's time zone to UTC when it is needed: times without a zone are UTC in
- * append, and only timestamp columns use the session's time zone. A timestamp parameter
- * counts as a timestamp column, because it is unknown which column it is compared with. */
+/* Sets the session's time zone to UTC if the table has a timestamp column: append's times are UTC,
+ * and only timestamp columns use the session's time zone. With is_of_parameters, `table` describes
+ * parameters; every timestamp parameter counts, because the column that it is compared with is
+ * unknown. */
 static enum status use_utc(struct adapter_conn *conn, const struct table *table,
                            bool is_of_parameters, struct error *error)
 {
@@ -1124,8 +1127,8 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
 }
 
 /* Waits until a socket is ready, in place of Connector/C's own function. While connecting, checks
- * is_cancelled from time to time, and the time limit covers all steps together. After the connect
- * timeout_ms is -1 or 0: both mean to wait without a limit. */
+ * is_cancelled from time to time, and the time limit covers all steps together. After the connect,
+ * timeout_ms is -1 or 0, and the wait has no limit. */
 static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
 {
     const short events = is_read ? POLLIN : POLLOUT;
@@ -1158,8 +1161,8 @@ static enum status connect_and_set_up(void *context, struct error *error)
                   "the server offers no TLS, which ssl=require and ssl=verify need");
         return STATUS_FATAL;
     }
-    /* Option files are read while connecting and override earlier settings. Two settings must stay:
-     * an automatic reconnect would hide lost rows, and texts are UTF-8. */
+    /* Option files are read while connecting and override earlier settings. Two settings are made
+     * again: no automatic reconnect, which would hide lost rows, and UTF-8 as the character set. */
     mysql_optionsv(mysql, MYSQL_OPT_RECONNECT, &is_reconnecting);
     if (strcmp(mysql_character_set_name(mysql), character_set) != 0 &&
         mysql_set_character_set(mysql, character_set) != 0) {
@@ -1228,13 +1231,15 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
                                    explain_no_file, NULL);
     mysql_optionsv(mysql, MARIADB_OPT_IO_WAIT, wait_for_socket);
     connecting = &attempt;
-    /* OpenSSL waits by itself for every byte, so another thread watches a connect with TLS */
+    /* OpenSSL does not wait through wait_for_socket, so another thread watches a connect with TLS
+     */
     status = attempt.may_use_tls
                  ? client_socket_connect(&conn->socket, target, connect_and_set_up, &attempt, error)
                  : connect_and_set_up(&attempt, error);
     connecting = NULL;
     if (status == STATUS_OK) {
-        /* the attributes take 8 KiB, and were already sent to the server */
+        /* the connection attributes take 8 KiB and are no longer needed: the server has received
+         * them */
         mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
         const int sock = mysql_get_socket(mysql);
         client_socket_note(&conn->socket, sock);
@@ -1282,9 +1287,9 @@ static bool take_session(void *context, const struct cell *cells, size_t count)
     return found->count < SESSION_NAMES_MAX;
 }
 
-/* Implements adapter.end_sessions. Number and port must both match, because through a proxy each of
- * them may belong to another session. The list of sessions, which may be long, is read once for all
- * names. */
+/* Implements adapter.end_sessions. Number and port must both match: through a proxy, another
+ * session may have the same number or the same port. The list of sessions, which may be long, is
+ * read once for all names. */
 static enum status end_sessions(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
                                 struct error *error)

@@ -10,7 +10,8 @@
 #include "append/row.h"
 #include "base/text.h"
 
-/* Adds one value as a SQL literal. `has_escapes`: backslashes escape in the server's SQL mode. */
+/* Adds one value as a SQL literal. `has_escapes`: the server's SQL mode treats backslashes as
+ * escape characters. */
 void mariadb_add_literal(struct buffer *sql, const struct column *column,
                          const struct column_data *data, size_t row, bool has_escapes);
 
@@ -32,8 +33,9 @@ void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const stru
  * https://mariadb.com/kb/en/com_stmt_execute/
  *
  *     statement's number (4)  flags (1)  always 1 (4)
- *     a bit for every parameter that is NULL, the lowest first, up to a whole byte
- *     1: types follow, type and sign of every parameter (2 each)
+ *     whole bytes with a bit for every parameter, lowest bit first: 1 if the parameter is NULL
+ *     always 1 (1): types follow
+ *     type and sign of every parameter (2 each)
  *     the values that are not NULL
  */
 void mariadb_add_execute(struct buffer *packet, unsigned long statement, const struct batch *batch);

@@ -4,9 +4,9 @@
  *
  * Every statement succeeds with one row, returned or matched, and every table can be declared, so
  * that a script finds every row that it looks up and continues. All values of the returned row are
- * the same number. For a statement with a slot, that is, a script's prepared statement, it is 0.
- * For any other statement it is the number of rows that this connection has accepted; rows of other
- * connections are not counted.
+ * the same number. The number is 0 for a statement with a slot, that is, a script's prepared
+ * statement. For any other statement, the number is the count of rows that this connection has
+ * accepted; rows of other connections are not counted.
  */
 #include <ctype.h>
 #include <stdbool.h>

@@ -47,9 +47,10 @@ enum {
      * memory as long as the statement lives. */
     PARAMETERS_MAX = 2000,
 
-    /* unixODBC's threading levels (DriverManager/__handles.c, thread_protect): 0 locks nothing, 1
-     * each statement, 2 each connection, 3 all drivers with this level. Without an entry in
-     * odbcinst.ini, the level is 0 since version 2.3.10 and was 3 before. */
+    /* A driver's threading level (unixODBC, DriverManager/__handles.c, thread_protect): level 0 has
+     * no lock, level 1 a lock for each statement, level 2 a lock for each connection, and level 3
+     * one lock for all drivers of this level. Without an entry in odbcinst.ini, the level is 0
+     * since version 2.3.10 and was 3 before. */
     THREADING_SERIAL = 3,
 };
 
@@ -174,7 +175,7 @@ static void add_pair(struct buffer *text, const char *key, const char *value)
     buffer_add_text(text, has_braces ? "};" : ";");
 }
 
-/* Reads a key of a connection string, or of the data source that it names. */
+/* Reads the value of a key in a connection string, or in the data source that the string names. */
 static void find_setting(const char *text, const char *const *keys, char *value, size_t size)
 {
     char name[128];
@@ -586,9 +587,9 @@ static bool is_text(const struct column *column)
     return column_kinds[column->type].is == COLUMN_IS_TEXT;
 }
 
-/* Describes a parameter. `native_type` is the result of native_type for the column. With
- * `is_declared`, a text has at least the size of its column's type, because some drivers prepare
- * the statement again when the size changes. */
+/* Describes a parameter. `native_type` is the result of the function native_type for the column.
+ * With `is_declared`, a text has at least the size of its column's type, because some drivers
+ * prepare the statement again when the size changes. */
 static struct parameter make_parameter(const struct column *column, const struct column_data *data,
                                        size_t rows, uint32_t native_type, bool is_declared)
 {
@@ -739,7 +740,8 @@ static enum status parameters_init(struct parameters *parameters, const struct a
     return STATUS_OK;
 }
 
-/* Binds row `row` of every column to the parameters from `first` on, counted from 1. */
+/* Binds the values of row `row`, one value for each column, to consecutive parameters of the
+ * statement. `first` is the number of the first parameter; numbers start at 1. */
 static bool parameters_bind(const struct parameters *parameters, SQLHSTMT statement, size_t first,
                             size_t row)
 {
@@ -798,7 +800,8 @@ static enum status end_work(struct adapter_conn *conn, enum status status, struc
     return status;
 }
 
-/* Reads a column of the current row as text, truncated to `size`. Returns false if it is NULL. */
+/* Reads a column of the current row as text, truncated to `size`. Returns false if the value is
+ * NULL. */
 static bool get_text(SQLHSTMT statement, unsigned column, char *text, size_t size)
 {
     SQLLEN length = SQL_NULL_DATA;
@@ -965,8 +968,8 @@ static void reading_fini(struct reading *reading)
     buffer_fini(&reading->text);
 }
 
-/* Adds a column of the current row as text, in as many parts as needed. Returns false if it is
- * NULL. */
+/* Adds a column of the current row as text, in as many parts as needed. Returns false if the value
+ * is NULL. */
 static bool add_value(SQLHSTMT statement, unsigned column, struct buffer *text)
 {
     char part[VALUE_BYTES];
@@ -1001,7 +1004,7 @@ static bool is_whole_number(SQLHSTMT statement, unsigned column)
 }
 
 /* Takes a row. Reads all values as text, because a driver that is asked for a number converts any
- * text; values of integer columns become integers. */
+ * text to a number; then converts the values of integer columns to integers. */
 static bool take_cells(SQLHSTMT statement, void *context)
 {
     struct reading *reading = context;
@@ -1379,7 +1382,7 @@ static enum status odbc_commit(struct adapter_conn *conn, struct error *error)
     return status;
 }
 
-/* Types by ODBC's number, for type names that are unknown. */
+/* Column types for ODBC's type numbers; used if the type's name is unknown. */
 static const struct {
     enum column_type type;
     int numbers[7]; /* ODBC's numbers of the type; ends with 0 */
@@ -1793,7 +1796,7 @@ static void get_info(struct adapter_conn *conn, SQLUSMALLINT which, char *text, 
     text[SQL_SUCCEEDED(result) ? size - 1 : 0] = '\0';
 }
 
-/* Returns the text between the previous note and the next note. */
+/* Returns the separator to add before the next note: "" before the first note. */
 static const char *separator(const struct adapter_conn *conn)
 {
     return conn->note.length > 0 ? "; " : "";
@@ -1835,11 +1838,13 @@ static void detect_database(struct adapter_conn *conn, const char *text)
     }
 }
 
-/* Chooses how to append. Some drivers refuse an array of parameters, others replace its size by 1.
- * SQLite's driver accepts an array, but does not report how it counts rows: it loops over the array
- * itself, and sends all binary values with the length of the first value. Some of the other drivers
- * run a statement for each row and return a row count for each (a batch); the rest send all rows to
- * the server with one statement and return one row count. */
+/* Chooses how to append. Arrays of parameters are used only if the driver accepts an array and
+ * reports how it counts the rows of an array. Some drivers refuse an array, others replace the
+ * array's size by 1. SQLite's driver accepts an array, but does not report how it counts rows: it
+ * runs the statement for each row, and sends all binary values with the length of the first value.
+ * Some drivers run the statement for each row and return a row count for each row (a batch). Other
+ * drivers send all rows to the server with one statement and return one row count; without
+ * --method, arrays are preferred to other methods only for these drivers. */
 static enum status choose_method(struct adapter_conn *conn, const struct target *target,
                                  struct error *error)
 {
@@ -1959,7 +1964,8 @@ static enum status connect_and_set_up(void *context, struct error *error)
     struct buffer text = {0};
     odbc_string_build(&text, target);
     /* The standard's attribute limits the time. Some drivers apply the attribute to only one step
-     * of the connect: the key CONN_TIMEOUT is for them, and other drivers ignore it. */
+     * of the connect. For these drivers append adds the key CONN_TIMEOUT; other drivers ignore the
+     * key. */
     SQLSetConnectAttr(conn->connection, SQL_ATTR_LOGIN_TIMEOUT,
                       number_argument(target->connect_timeout_s), 0);
     if (!has_value(buffer_text(&text), "CONN_TIMEOUT")) {
@@ -2117,7 +2123,7 @@ static void odbc_inspect(const struct adapter *adapter, struct adapter_conn *con
     info->method = methods[conn->method];
     if (conn->dialect != NULL) {
         dialect_inspect(conn->dialect, info);
-        /* MySQL shares MariaDB's dialect, but not this clause */
+        /* MySQL shares MariaDB's dialect, but does not have CREATE INDEX IF NOT EXISTS */
         info->can_skip_index &= strcmp(conn->database_name, "mysql") != 0;
     }
     if (conn->facts != NULL) {
