@@ -50,9 +50,9 @@ struct postgresql_inserts {
     } statements[PREPARED_MAX];
 };
 
-/* The sizes of a statement's answers, which decide how the next answer is read. When libpq reads
- * row by row, it creates a result for each row, which costs a point select a tenth of the client's
- * CPU time; otherwise libpq holds the whole answer in memory. */
+/* The sizes of a statement's answers. They decide how the next answer is read. When libpq reads row
+ * by row, it creates a result for each row; for a query of a single row, this takes a tenth of the
+ * client's CPU time. Otherwise libpq holds the whole answer in memory. */
 struct answers {
     unsigned small; /* number of answers of at most SMALL_BYTES, counted up to SMALL_ANSWERS */
     bool is_large;  /* an answer was larger than SMALL_BYTES: further answers are read row by row */
@@ -63,7 +63,7 @@ struct adapter_prepared {
     const struct statement *statement;
     char name[16];  /* the statement's name on the server: s1, s2, ... */
     bool is_kept;   /* the server has a statement with this name */
-    uint64_t typed; /* parameters that are sent with their declared type: see type_bit */
+    uint64_t typed; /* type_bit of each parameter that is sent with its declared type */
     struct answers answers;
 };
 
@@ -80,7 +80,7 @@ struct adapter_conn {
     bool is_pooled;       /* the server is a pooler, as init_asker or an earlier connection found */
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* the reason that the server gave before it
                                                  disconnected */
-    bool has_begun;                           /* begin has begun a transaction */
+    bool has_begun;                           /* adapter.begin has begun a transaction */
     bool has_stale_plan;              /* the latest statement failed as stale: see is_stale */
     const struct statement *run_last; /* the latest statement run with is_prepared */
     struct answers run_answers;       /* the sizes of run_last's answers */
@@ -192,7 +192,7 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
 }
 
 /* Returns true when the server must prepare a statement again, because a table has changed or the
- * server has forgotten the statement. Nothing was done. */
+ * server has forgotten the statement. The server has then not executed the statement. */
 static bool is_stale(const PGresult *result, const char *sqlstate)
 {
     const char *function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
@@ -330,12 +330,13 @@ static uint8_t hex_digit(char digit)
     return (uint8_t)(digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10);
 }
 
-/* Decodes "\\x…" to the bytes themselves, which can then be parameters again. */
+/* Replaces the text "\x…" of a bytea value by the value's bytes, so that the value can become a
+ * parameter of another statement. */
 static void make_bytes(struct cell *cell, Oid type, char *text)
 {
     const uint32_t length = cell->as.text.length;
     if (cell->is_null || type != BYTEA_OID || length < 2 || text[0] != '\\' || text[1] != 'x') {
-        return; /* bytea_output = escape writes backslashes doubled */
+        return; /* with bytea_output = escape, backslashes are doubled, so no text begins with \x */
     }
     for (uint32_t i = 0; i < length / 2 - 1; i++) {
         text[i] = (char)(hex_digit(text[2 * i + 2]) << 4 | hex_digit(text[2 * i + 3]));
@@ -454,8 +455,10 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
     return is_lost ? STATUS_LOST : status;
 }
 
-/* Rolls back a transaction that the user's SQL left open outside begin: later appends would be
- * acknowledged within it and lost with the connection. Returns the SQL's resulting status. */
+/* Rolls back a transaction that the user's SQL has left open: later appends would be acknowledged
+ * within this transaction, and would be lost with the connection. Between adapter.begin and the end
+ * of its transaction, only checks that the transaction is still open. Returns the SQL's resulting
+ * status. */
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
                                    struct error *error)
 {
@@ -494,8 +497,8 @@ static enum status set_option(PQconninfoOption *options, const char *keyword, co
     return option->val != NULL ? STATUS_OK : dialect_memory_error(error);
 }
 
-/* Sets the options that the URL's parameters name. libpq never parses the URL, because it would end
- * a password at the first '@', and its messages could show a part of the password. */
+/* Sets the options that the URL's parameters name. append does not let libpq parse the URL: libpq
+ * would end a password at the first '@', and could show a part of the password in a message. */
 static enum status set_query(PQconninfoOption *options, const char *query, struct error *error)
 {
     struct url_parameter parameter;
@@ -516,8 +519,8 @@ static enum status set_query(PQconninfoOption *options, const char *query, struc
     return status;
 }
 
-/* Adds the search path to the server's options in libpq's option `options`. Their value comes from
- * the URL or else from PGOPTIONS. */
+/* Sets libpq's option `options`, which has options for the server, to its value in the URL, or else
+ * in PGOPTIONS, followed by the search path. */
 static enum status set_schema(PQconninfoOption *options, const char *schema, struct error *error)
 {
     const char *given = getenv("PGOPTIONS");
@@ -561,7 +564,8 @@ static enum status set_options(PQconninfoOption *options, const struct target *t
     } settings[] = {
         {"fallback_application_name", "append"},
         {"keepalives", "1"},
-        {"keepalives_idle", idle}, /* not client_socket_watch_peer, which would override the URL */
+        /* client_socket_watch_peer is not used, because it would override the URL's parameters */
+        {"keepalives_idle", idle},
         {"keepalives_interval", interval},
         {"keepalives_count", probes},
         {"tcp_user_timeout", user_timeout},
@@ -829,8 +833,8 @@ static size_t encode(const struct column *column, union column_values values, si
     case COLUMN_DECIMAL:
         return put_numeric(out, values.int64[row], column->scale);
     case COLUMN_DATE: {
-        /* A date that PostgreSQL cannot hold becomes a date that it refuses: the two extreme values
-         * mean infinity and would be stored silently. */
+        /* A date that PostgreSQL cannot store becomes a date that PostgreSQL refuses. The two
+         * extreme values are not used: they mean infinity and would be stored without an error. */
         const int64_t days = (int64_t)values.int32[row] - EPOCH_DAYS;
         const int64_t lowest = (int64_t)INT32_MIN + 1;
         return put(out, (uint64_t)(days < lowest ? lowest : days), 4);
@@ -1371,8 +1375,8 @@ static uint64_t find_type_bit(const char *message)
 }
 
 /* Prepares the statement under its name, which must be free. Through a pooler the statement is
- * prepared without a name and is not kept: other clients that get the same session of the server
- * would find it there. */
+ * prepared without a name and is not kept: the pooler may give the server's session, with its named
+ * statements, to other clients. */
 static enum status prepare_as(struct adapter_conn *conn, struct adapter_prepared *prepared,
                               struct error *error)
 {
@@ -1653,8 +1657,8 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
 }
 
 /* Fills *asker and checks for a pooler. A pooler reports its own process number to its clients, and
- * a client may get another backend with each transaction. Servers that only speak the protocol
- * report no process number, or 0 or less. */
+ * a client may get another backend with each transaction. Other servers with PostgreSQL's protocol
+ * may report no process number, or a number of 0 or less. */
 static enum status init_asker(const struct adapter *adapter, struct adapter_conn *conn,
                               struct dialect_asker *asker, struct error *error)
 {

@@ -32,7 +32,7 @@ static const char cache_sql[] = "pragma cache_size = -256"; /* 256 KiB */
 
 /* A prepared statement that is kept. */
 struct adapter_prepared {
-    const void *key; /* the struct that the statement was prepared for; NULL if none is prepared */
+    const void *key; /* the struct that the statement was prepared for; NULL if not prepared */
     sqlite3_stmt *statement;
 };
 
@@ -134,9 +134,9 @@ static void show_session(sqlite3_context *context, int count, sqlite3_value **va
     pthread_mutex_unlock(&sessions->lock);
 }
 
-/* SQLite's busy handler: SQLite calls it when another connection has the lock, after `count` calls
- * for the same lock. Pauses as long as SQLite's own handler, which does not set is_waiting, and
- * gives up after BUSY_TIMEOUT_MS. */
+/* The busy handler, which SQLite calls when another connection has the lock; `count` is the number
+ * of earlier calls for the same lock. Replaces SQLite's own handler, which could not set
+ * is_waiting, and pauses as long as that handler. Returns 0, to give up, after BUSY_TIMEOUT_MS. */
 static int wait_for_lock(void *context, int count)
 {
     static const int pauses_ms[] = {1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100};
@@ -209,8 +209,9 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
     return call_result(conn->database, code, NULL, error);
 }
 
-/* Rolls back a transaction that the user's SQL left open outside begin, because no append could
- * begin otherwise. Returns the SQL's resulting status. */
+/* Rolls back a transaction that the user's SQL has left open, because an append cannot begin within
+ * a transaction. Between adapter.begin and the end of its transaction, only checks that the
+ * transaction is still open. Returns the SQL's resulting status. */
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
                                    struct error *error)
 {
@@ -238,8 +239,8 @@ static bool is_new(sqlite3 *database)
     return is;
 }
 
-/* Sets WAL mode. Reads the mode first, which takes no lock that a writer holds, so that only the
- * first session changes the mode. A session that meets the change in progress reads the mode
+/* Sets WAL mode. Reads the mode first, so that only the first session changes the mode; reading
+ * does not conflict with a writer's lock. If another session is changing the mode, reads the mode
  * again. */
 static enum status use_wal(sqlite3 *database, const char *path, struct error *error)
 {
@@ -489,8 +490,8 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-/* Runs a prepared statement until the caller wants no more rows. Adds the rows returned, or the
- * rows changed, to answer->rows; returns SQLite's code. */
+/* Runs a prepared statement, at most until the caller wants no more rows. Adds the number of
+ * returned or changed rows to answer->rows. Returns SQLite's code. */
 static int step(struct adapter_conn *conn, sqlite3_stmt *statement, const struct batch *parameters,
                 struct answer *answer)
 {
@@ -527,7 +528,8 @@ static int step(struct adapter_conn *conn, sqlite3_stmt *statement, const struct
     }
     free(cells);
     code = sqlite3_reset(statement);
-    /* sqlite3_changes keeps the number of the last statement that changed rows */
+    /* if this statement has changed no row, sqlite3_changes64 returns the number of an earlier
+     * statement */
     if (code == SQLITE_OK && columns == 0 &&
         sqlite3_total_changes64(conn->database) != changes_before) {
         answer->rows += (uint64_t)sqlite3_changes64(conn->database);
