@@ -4,9 +4,9 @@
  * literals, and answered in TabSeparated. A parameter of the URL that http.h does not know is a
  * server setting for every request: "?async_insert=1".
  *
- * The server has no sessions of its own. Each connection has a random number, which it adds to the
- * header User-Agent with the name of the statement: "append/1.0 (session 4711; append)". The server
- * shows this header in system.processes and in its query log.
+ * The server has no sessions of its own, so each connection has a number. The header User-Agent of
+ * each request contains this number and the name of the statement: "append/1.0 (session 4711;
+ * append)". The server shows this header in system.processes and in its query log.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -162,8 +162,8 @@ static enum status judge_insert(const struct adapter_conn *conn, enum status sta
     return is_whole && http_status(conn->http) >= 400 ? status : STATUS_LOST;
 }
 
-/* Returns the text that a request for the statement `name` adds to its header User-Agent. The name
- * of a statement has only characters that a header can contain. */
+/* Returns the text to add to the header User-Agent of a request for the statement `name`. The names
+ * of statements contain only characters that are allowed in a header. */
 static const char *agent_for(struct adapter_conn *conn, const char *name)
 {
     snprintf(conn->agent, sizeof conn->agent, " (session %" PRIu64 "; %s)", conn->number, name);

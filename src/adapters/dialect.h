@@ -35,7 +35,7 @@ struct dialect_asker {
     const char *schema;      /* schema that the target names; may be NULL */
     const char *user;        /* the user's name, for messages */
     bool prepares;           /* each session keeps one prepared statement on the server */
-    bool has_prepared;       /* this session has already prepared that statement */
+    bool has_prepared;       /* this session has already prepared the statement of `prepares` */
     unsigned statements;     /* other statements that each session keeps prepared */
     unsigned has_statements; /* other statements that this session has prepared */
 
@@ -218,12 +218,13 @@ void dialect_add_sessions(struct buffer *sql, const struct session_name *names, 
 enum status dialect_check_parameters(const struct statement *statement, size_t marks,
                                      struct error *error);
 
-/* Returns the resulting status of a user's SQL that left a transaction open: FATAL if `status` is
- * OK, else `status`. */
+/* Handles a user's SQL that has left a transaction open; `status` is the status of the SQL. If
+ * `status` is OK, records an error and returns FATAL; otherwise returns `status`. */
 enum status dialect_refuse_transaction(enum status status, struct error *error);
 
-/* Returns the resulting status of a statement between begin and commit: FATAL if `status` is OK but
- * the statement has ended the transaction (not is_open), else `status`. */
+/* Checks a statement that ran between begin and commit; `status` is the statement's status. If
+ * `status` is OK but the statement has ended the transaction (not is_open), records an error and
+ * returns FATAL; otherwise returns `status`. */
 enum status dialect_check_transaction(enum status status, bool is_open, struct error *error);
 
 #endif

@@ -381,10 +381,10 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
     return ask_rows(asker->adapter, asker->conn, limits_sql, NULL, &answer, error);
 }
 
-/* Recognises a server by its answer to a TLS request. PostgreSQL answers with a single letter. The
- * length matters because another server's greeting may begin with the same byte. An error is 'E',
- * its length and its fields, the first of which is 'S' with a text; older servers send 'E' and a
- * text. */
+/* Recognises a server by its answer to a TLS request. PostgreSQL answers with a single letter; a
+ * longer answer may be another server's greeting that begins with the same byte. PostgreSQL may
+ * also answer with an error: 'E', the error's length, and the error's fields, of which the first
+ * begins with 'S'. Older servers send 'E' and a text. */
 enum probe_answer dialect_postgresql_recognise(const unsigned char *answer, size_t length)
 {
     if (length == 1) {

@@ -123,13 +123,20 @@ void http_interrupt(struct adapter_conn *conn);
  * Called before rows are handed over. Returns LOST if reconnecting failed. */
 enum status http_begin_append(struct http *http, struct error *error);
 
-/* Sends a request and waits for its complete answer. Returns OK if the status is 2xx. With another
- * status *error is the server's message, and the result, unless classify_error changes it, is: 401,
- * 403 FATAL (ERROR_AUTH); 404 REJECTED (ERROR_NOT_FOUND); 429, 503 REJECTED (ERROR_BUSY), because
- * nothing was stored; 413 REJECTED (ERROR_DATA); 408, 502, 504 LOST, in doubt; 3xx FATAL, with the
- * address that the server names; others REJECTED (ERROR_SERVER). 429 and all from 500 on are LOST,
- * in doubt, if the database did not send them (is_own). If the connection is lost, returns
- * LOST, and it is unknown whether the request was carried out. */
+/* Sends a request and waits for its complete answer. Returns OK if the HTTP status is 2xx. With any
+ * other HTTP status, *error has the server's message, and the result depends on the HTTP status,
+ * unless classify_error changes the result:
+ *
+ *   3xx            FATAL; *error names the address to which the server redirects
+ *   401, 403       FATAL (ERROR_AUTH)
+ *   404            REJECTED (ERROR_NOT_FOUND)
+ *   413            REJECTED (ERROR_DATA)
+ *   429, 503       REJECTED (ERROR_BUSY): nothing was stored
+ *   408, 502, 504  LOST: it is unknown whether the request was carried out
+ *   others         REJECTED (ERROR_SERVER)
+ *
+ * The result is also LOST if a proxy, and not the database, sent a status 429 or a status from 500
+ * on (see is_own), and if the connection is lost. */
 enum status http_send(struct http *http, const struct http_request *request, struct error *error);
 
 /* Adds the unacknowledged rows of the latest request to the losses of this append. If `status` is
@@ -163,7 +170,7 @@ enum status http_record_error(struct http *http, const char *body, size_t length
 
 /* Parses a text, terminated at its length, as JSON; the caller frees it with json_decref. Integers
  * that fit int64_t are integers; numbers too large for int64_t or double become strings. If the
- * text is not JSON, returns NULL, and *error says so. */
+ * text is not JSON, records an error and returns NULL. */
 json_t *http_parse(const char *text, size_t length, struct error *error);
 
 /* Parses the kept body like http_parse. */

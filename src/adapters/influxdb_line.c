@@ -97,8 +97,8 @@ static size_t max_bytes_of(const struct column *column, const struct column_data
                : VALUE_TEXT_BYTES + SPARE_BYTES;
 }
 
-/* Writes a value that is not NULL: numbers, booleans and the timestamps of a line without quotes,
- * all other values in quotes. */
+/* Writes a value that is not NULL. Numbers, booleans and, in a line, timestamps have no quotes; all
+ * other values have quotes. */
 static char *put_value(char *out, const struct column *column, union column_values values,
                        size_t row, enum language language)
 {

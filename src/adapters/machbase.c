@@ -1098,8 +1098,8 @@ static void drop_append(struct adapter_conn *conn)
     conn->append.statement = NULL;
 }
 
-/* Gives the connection up: the server may wait for rows or for the end of the append. Counts all
- * rows that were handed over, except `accepted` and `in_doubt`, as refused. */
+/* Gives the connection up, because the server may still wait for rows or for the end of the append.
+ * Counts as refused all rows that were handed over, except `accepted` and `in_doubt` rows. */
 static enum status lose_connection(struct adapter_conn *conn, uint64_t accepted, uint64_t in_doubt)
 {
     conn->append.loss = (struct append_loss){.refused = conn->append.rows - accepted - in_doubt,

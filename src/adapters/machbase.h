@@ -68,8 +68,8 @@ struct machbase_variable {
 };
 
 struct machbase_time {
-    int64_t ns; /* time since 1970-01-01 UTC; -1 = NULL; -2 to -4 = another member has the time, or
-                   the time is now */
+    int64_t ns; /* time since 1970-01-01 UTC; -1: NULL; -2 to -4: the library reads the time from
+                   another member, or takes the current time */
     struct tm parts;
     char *text;
     char *format;

@@ -1206,8 +1206,9 @@ static enum status odbc_prepare(struct adapter_conn *conn, const struct statemen
     return status;
 }
 
-/* Implements adapter.drop. Leaves freeing the statement to odbc_close, in which no driver call
- * waits. Here some drivers would wait until the server has deallocated the statement. */
+/* Implements adapter.drop. Does not free the statement, because some drivers would wait until the
+ * server has deallocated the statement. odbc_close frees the statement; it shuts the socket first,
+ * so that no driver call waits. */
 static void odbc_drop(struct adapter_conn *conn, struct adapter_prepared *prepared)
 {
     prepared->next = conn->dropped;
@@ -1215,8 +1216,8 @@ static void odbc_drop(struct adapter_conn *conn, struct adapter_prepared *prepar
 }
 
 /* Returns true when the statement must be prepared again because a table has changed. PostgreSQL
- * has then not executed the statement, and the transaction must be rolled back; with the other
- * databases the driver could not return the rows of a query. */
+ * has then not executed the statement, and the transaction must be rolled back. With the other
+ * databases, the driver cannot return the rows of a query. */
 static bool is_stale(const struct adapter_conn *conn, const struct error *error)
 {
     return (conn->dialect == &dialect_postgresql && strcmp(error->sqlstate, "0A000") == 0 &&
