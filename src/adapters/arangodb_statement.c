@@ -27,7 +27,7 @@ enum place {
 };
 
 /* The parameters that replace_parameters has met. */
-struct met_parameters {
+struct seen_parameters {
     size_t unnumbered; /* number of ? without a number */
     size_t highest;    /* highest number of a parameter, from 1 */
     size_t
@@ -80,7 +80,7 @@ static bool add_encoded(struct buffer *out, const struct column *column,
  * statement; the next text of the statement continues with the same *met. */
 static void replace_parameters(struct buffer *out, const char *text, const char *end,
                                enum place place, const struct batch *parameters,
-                               struct met_parameters *met)
+                               struct seen_parameters *met)
 {
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
     while (text < end) {
@@ -114,7 +114,7 @@ static void write_query(struct buffer *out, const char *query, const struct batc
 {
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
     struct buffer numbered = {0};
-    struct met_parameters met = {0};
+    struct seen_parameters met = {0};
     if (count > 0) {
         replace_parameters(&numbered, query, query + strlen(query), PLACE_QUERY, NULL, &met);
         query = buffer_text(&numbered);
@@ -136,7 +136,7 @@ static enum status send_plain(struct adapter_conn *conn, const struct request *r
 {
     const size_t count = parameters != NULL ? parameters->table->column_count : 0;
     const size_t length = (size_t)(request->end - request->body);
-    struct met_parameters met = {0};
+    struct seen_parameters met = {0};
     struct buffer body = {0};
     enum status status = STATUS_FATAL;
     arangodb_begin_path(conn, "");
@@ -293,7 +293,7 @@ enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *
     struct request request;
     struct buffer numbered = {0}, body = {0};
     json_t *parsed = NULL;
-    struct met_parameters met = {0};
+    struct seen_parameters met = {0};
     replace_parameters(&numbered, sql, sql + strlen(sql), PLACE_QUERY, NULL, &met);
     enum status status = dialect_check_parameters(statement, met.highest, error);
     if (status == STATUS_OK && !read_request(sql, &request)) {

@@ -88,7 +88,7 @@ struct adapter_conn {
 
 /* A connect in progress, including the set-up of its session. Strings are borrowed from the target
  * or point into this struct. */
-struct connecting {
+struct connect_attempt {
     struct adapter_conn *conn;
     const struct target *target;
     const char *host;
@@ -115,7 +115,7 @@ enum {
 
 /* The connect that this thread is making; NULL at all other times. Connector/C passes only the
  * socket to its wait callback, so the callback finds the connect in this thread-local variable. */
-static _Thread_local struct connecting *connecting;
+static _Thread_local struct connect_attempt *connecting;
 
 static const char *const methods[] = {"bulk", "insert", NULL};
 
@@ -582,7 +582,8 @@ static enum status end_transaction(struct adapter_conn *conn, enum status status
     return run_text(conn, "rollback", error) == STATUS_LOST ? STATUS_LOST : status;
 }
 
-static enum status set_socket(struct connecting *attempt, const char *path, struct error *error)
+static enum status set_socket(struct connect_attempt *attempt, const char *path,
+                              struct error *error)
 {
     static const char *const names[] = {"mysqld.sock", "mysql.sock", "mariadb.sock"};
     const size_t size = sizeof attempt->socket_path;
@@ -606,8 +607,8 @@ static enum status set_socket(struct connecting *attempt, const char *path, stru
     return STATUS_OK;
 }
 
-static enum status set_parameter(struct connecting *attempt, const char *key, const char *value,
-                                 struct error *error)
+static enum status set_parameter(struct connect_attempt *attempt, const char *key,
+                                 const char *value, struct error *error)
 {
     static const char *const modes[] = {"off", "prefer", "require", "verify"};
     static const struct {
@@ -649,7 +650,7 @@ static enum status set_parameter(struct connecting *attempt, const char *key, co
 }
 
 /* Sets members of *attempt and options of the client library as the target requires. */
-static enum status set_options(struct connecting *attempt, const struct target *target,
+static enum status set_options(struct connect_attempt *attempt, const struct target *target,
                                struct error *error)
 {
     /* Connector/C calls wait_for_socket only if a time-out is set. The limit that applies is
@@ -1145,7 +1146,7 @@ static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
 /* Connects and sets up the session; usually the set-up sends nothing. */
 static enum status connect_and_set_up(void *context, struct error *error)
 {
-    const struct connecting *attempt = context;
+    const struct connect_attempt *attempt = context;
     struct adapter_conn *const conn = attempt->conn;
     const struct target *target = attempt->target;
     MYSQL *const mysql = &conn->mysql;
@@ -1220,7 +1221,7 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
 {
     static const unsigned is_allowed = 0;
     MYSQL *const mysql = &conn->mysql;
-    struct connecting attempt = {.conn = conn, .target = target};
+    struct connect_attempt attempt = {.conn = conn, .target = target};
     client_deadline_begin(&attempt.deadline, target, true);
     enum status status = set_options(&attempt, target, error);
     if (status != STATUS_OK) {

@@ -61,9 +61,9 @@ struct answers {
 /* A prepared statement of the server. */
 struct adapter_prepared {
     const struct statement *statement;
-    char name[16];  /* the statement's name on the server: s1, s2, ... */
-    bool is_kept;   /* the server has a statement with this name */
-    uint64_t typed; /* type_bit of each parameter that is sent with its declared type */
+    char name[16];             /* the statement's name on the server: s1, s2, ... */
+    bool is_kept;              /* the server has a statement with this name */
+    uint64_t typed_parameters; /* type_bit of each parameter that is sent with its declared type */
     struct answers answers;
 };
 
@@ -1283,8 +1283,8 @@ struct arguments {
     char few_texts[TEXT_BYTES];
 };
 
-/* Returns the bit that adapter_prepared.typed has for a parameter (counted from 0). Parameters
- * after the first 63 share a bit. */
+/* Returns the bit that adapter_prepared.typed_parameters has for a parameter (counted from 0).
+ * Parameters after the first 63 share a bit. */
 static uint64_t type_bit(size_t parameter)
 {
     return UINT64_C(1) << (parameter < 63 ? parameter : 63);
@@ -1396,16 +1396,17 @@ static enum status prepare_as(struct adapter_conn *conn, struct adapter_prepared
     }
     for (;;) {
         for (size_t i = 0; i < count; i++) {
-            types[i] = type_of(&parameters->columns[i], (prepared->typed & type_bit(i)) != 0);
+            types[i] =
+                type_of(&parameters->columns[i], (prepared->typed_parameters & type_bit(i)) != 0);
         }
         const int was_sent =
             PQsendPrepare(conn->connection, name, buffer_text(&sql), (int)count, types);
         status = finish(conn, was_sent, NULL, error);
         const uint64_t bit = strcmp(error->sqlstate, "42P18") == 0 ? find_type_bit(error->text) : 0;
-        if (status == STATUS_OK || bit == 0 || (prepared->typed & bit) != 0) {
+        if (status == STATUS_OK || bit == 0 || (prepared->typed_parameters & bit) != 0) {
             break;
         }
-        prepared->typed |= bit;
+        prepared->typed_parameters |= bit;
         if (conn->has_begun) {
             break; /* the server has rolled the transaction back by now */
         }
@@ -1437,7 +1438,7 @@ static enum status prepare(struct adapter_conn *conn, const struct statement *st
     }
     struct adapter_prepared *const made = *prepared;
     if (made->statement != statement) {
-        made->typed = 0;
+        made->typed_parameters = 0;
         made->statement = statement;
     }
     if (made->is_kept) {

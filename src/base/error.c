@@ -34,7 +34,7 @@ void error_clear(struct error *error)
 
 /* Returns the number of bytes of the character at `text` if the character is a control character
  * for terminals or changes the direction of the text around it, else 0. */
-static size_t command_length(const unsigned char *text)
+static size_t control_length(const unsigned char *text)
 {
     const bool is_control = text[0] < 0x20 || text[0] == 0x7f;
     const bool is_c1 = text[0] == 0xc2 && text[1] >= 0x80 && text[1] <= 0x9f;
@@ -53,11 +53,11 @@ static size_t command_length(const unsigned char *text)
 
 /* Replaces control characters with '?'. The text may come from a server, and goes to terminals and
  * files. */
-static void remove_commands(char *text)
+static void remove_controls(char *text)
 {
     char *to = text;
     for (const char *from = text; *from != '\0';) {
-        const size_t length = command_length((const unsigned char *)from);
+        const size_t length = control_length((const unsigned char *)from);
         *to = *from;
         if (length > 0) {
             *to = '?';
@@ -95,7 +95,7 @@ bool error_set(struct error *error, enum error_kind kind, int native_code, const
         from += length;
     }
     *to = '\0';
-    remove_commands(error->text);
+    remove_controls(error->text);
     return true;
 }
 

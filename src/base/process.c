@@ -25,7 +25,7 @@ enum {
 };
 
 /* timeout(1) signals a process and then its group. Signals this close together count as one. */
-#define SAME_REQUEST_NS (200 * MONO_NS_PER_MS)
+#define SAME_SIGNAL_NS (200 * MONO_NS_PER_MS)
 
 static _Atomic int64_t first_signal_ns; /* moment of the first signal; 0 = no signal yet */
 static atomic_bool is_closed;
@@ -39,7 +39,7 @@ static void on_signal(int number)
     const int64_t now_ns = mono_now_ns();
     if (atomic_load(&is_closed) ||
         atomic_compare_exchange_strong(&first_signal_ns, &first_ns, now_ns) ||
-        now_ns - first_ns <= SAME_REQUEST_NS) {
+        now_ns - first_ns <= SAME_SIGNAL_NS) {
         return;
     }
     /* the calls must not wait for a reader */

@@ -137,7 +137,7 @@ static void name_wait(char name[BOUND_NAME_BYTES])
     }
 }
 
-bool bound_name_column(struct bound *bound, const struct operation_list *operations)
+bool bound_resolve_name(struct bound *bound, const struct operation_list *operations)
 {
     struct figure_point point;
     name_wait(bound->name);
@@ -229,7 +229,7 @@ static bool is_of_operation(const char *name)
     return false;
 }
 
-bool bound_is_taken(const char *name)
+bool bound_is_reserved(const char *name)
 {
     const struct figure_set set = {.operations = operation_list_all()};
     struct figure_columns columns = {.count = 0};

@@ -63,11 +63,11 @@ bool bound_percentile(const struct bound *bound, struct figure_point *point);
  * on an operation that a script names, is operation.insert.p95. Other names stay. Returns false if
  * the resulting name has a point: such a name belongs to an operation that a script names, or is
  * unknown. */
-bool bound_name_column(struct bound *bound, const struct operation_list *operations);
+bool bound_resolve_name(struct bound *bound, const struct operation_list *operations);
 
 /* Returns whether `name` is reserved. A name is reserved if every run has a figure with this name,
  * or a figure whose name in a bound begins with `name` and a point. */
-bool bound_is_taken(const char *name);
+bool bound_is_reserved(const char *name);
 
 /* Returns whether `value` meets the bound `limit`; false for a NaN. */
 bool bound_holds(enum bound_relation relation, double value, double limit);

@@ -105,19 +105,19 @@ static void read_figure(struct saved_run *run, enum figure_id id)
 
 /* The contents of a run's run.json and summary.csv or, before the run has ended, texts in place of
  * these contents. */
-struct outcome_texts {
+struct outcome_files {
     const char *json, *summary;
 };
 
 /* The contents for a run that has no run.json and summary.csv because the run has not ended. */
-static const struct outcome_texts unfinished = {
+static const struct outcome_files unfinished = {
     "{}", "verdict,verdict_reason\nUNFINISHED,\"the run has not ended, or was ended "
           "before it could write "
           "its result: only its per-second figures are known\"\n"};
 
 /* Takes the contents of run.json and summary.csv from texts. */
-static enum status take_outcome(struct saved_run *run, const struct outcome_texts *texts,
-                                struct error *error)
+static enum status parse_outcome(struct saved_run *run, const struct outcome_files *texts,
+                                 struct error *error)
 {
     char *summary = strdup(texts->summary);
     run->json = json_loads(texts->json, 0, NULL);
@@ -133,7 +133,7 @@ static enum status take_outcome(struct saved_run *run, const struct outcome_text
  * files are also read.
  */
 static enum status read_files(struct saved_run *run, const char *json_path,
-                              const struct outcome_texts *texts, struct error *error)
+                              const struct outcome_files *texts, struct error *error)
 {
     const struct {
         const char *file;
@@ -144,7 +144,7 @@ static enum status read_files(struct saved_run *run, const char *json_path,
                  {"levels.csv", &run->levels}};
     char path[PATH_BYTES];
     enum status status =
-        texts != NULL ? take_outcome(run, texts, error) : read_run_json(run, json_path, error);
+        texts != NULL ? parse_outcome(run, texts, error) : read_run_json(run, json_path, error);
     for (size_t i = texts != NULL ? 1 : 0; i < (run->is_search ? 4 : 3) && status == STATUS_OK;
          i++) {
         snprintf(path, sizeof path, "%s/%s", run->folder, files[i].file);
@@ -214,7 +214,7 @@ enum status saved_run_read_running(struct saved_run *run, const char *folder, co
     }
     find_json(run, path);
     run->is_running = true;
-    return read_files(run, path, &(struct outcome_texts){json, summary}, error);
+    return read_files(run, path, &(struct outcome_files){json, summary}, error);
 }
 
 void saved_run_free(struct saved_run *run)

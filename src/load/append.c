@@ -3,7 +3,7 @@
 #include <sys/param.h>
 
 /* Shortens the append to the rows that were handed over. */
-static void put_off_rest(struct append *append)
+static void shorten_to_handed(struct append *append)
 {
     append->rows = append->handed;
 }
@@ -12,7 +12,7 @@ void append_give_up(struct append *append)
 {
     append->accepted = MIN(append->accepted, append->handed);
     append->in_doubt = append->handed - append->accepted;
-    put_off_rest(append);
+    shorten_to_handed(append);
 }
 
 /* Splits the rows of a lost append into rows in doubt and rows that were not sent. */
@@ -24,7 +24,7 @@ static void lose(const struct adapter *adapter, struct adapter_conn *conn, struc
         adapter->append_lost(conn, &loss);
         append->in_doubt = MIN(loss.in_doubt, append->in_doubt);
         append->handed = MIN(append->accepted + loss.refused + append->in_doubt, append->handed);
-        put_off_rest(append);
+        shorten_to_handed(append);
     }
 }
 
@@ -66,7 +66,7 @@ enum status append_send(const struct adapter *adapter, struct adapter_conn *conn
         lose(adapter, conn, append);
     } else if (status == STATUS_REJECTED && append->accepted > 0) {
         /* the server keeps or refuses each part of the append independently */
-        put_off_rest(append);
+        shorten_to_handed(append);
     }
     return status;
 }

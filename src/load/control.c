@@ -24,7 +24,7 @@ struct control {
     const struct plan *plan;
     pthread_mutex_t lock;
     struct load *load; /* the load to change; NULL: no change is possible */
-    bool has_been_open;
+    bool has_opened;
     struct change *changes; /* changes that were made; owned */
     size_t count;
     atomic_bool has_steered; /* a change has added an epoch */
@@ -59,7 +59,7 @@ void control_open(struct control *control, struct load *load)
     if (control != NULL) {
         pthread_mutex_lock(&control->lock);
         control->load = load;
-        control->has_been_open = true;
+        control->has_opened = true;
         pthread_mutex_unlock(&control->lock);
     }
 }
@@ -300,10 +300,9 @@ enum control_outcome control_apply(struct control *control, const char *change, 
     pthread_mutex_lock(&control->lock);
     struct load *load = control->load;
     if (load == NULL || gate_is_stopped(&load->gate)) {
-        outcome =
-            say(answer, CONTROL_REFUSED, "%s",
-                control->has_been_open ? "the sessions of the run have finished"
-                                       : "the run has not begun: its sessions are connecting");
+        outcome = say(answer, CONTROL_REFUSED, "%s",
+                      control->has_opened ? "the sessions of the run have finished"
+                                          : "the run has not begun: its sessions are connecting");
     } else if (control->count >= CHANGES_MAX - places_kept(change)) {
         outcome =
             say(answer, CONTROL_REFUSED, "the run already has %zu changes; it accepts no more %s",

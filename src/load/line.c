@@ -21,7 +21,7 @@ void line_fini(struct line *line)
     pthread_mutex_destroy(&line->lock);
 }
 
-void line_show(struct line *line, struct adapter_conn *conn)
+void line_register(struct line *line, struct adapter_conn *conn)
 {
     pthread_mutex_lock(&line->lock);
     line->conn = conn;
@@ -33,7 +33,7 @@ enum status line_open(struct line *line, const struct target *target, struct ada
 {
     const enum status status = line->adapter->open(line->adapter, target, conn, error);
     if (status == STATUS_OK) {
-        line_show(line, *conn);
+        line_register(line, *conn);
     }
     return status;
 }
@@ -41,7 +41,7 @@ enum status line_open(struct line *line, const struct target *target, struct ada
 void line_close(struct line *line, struct adapter_conn **conn)
 {
     if (*conn != NULL) {
-        line_show(line, NULL);
+        line_register(line, NULL);
         line->adapter->close(*conn);
         *conn = NULL;
     }

@@ -62,11 +62,11 @@ struct line {
 void line_init(struct line *line, const struct adapter *adapter, int64_t limit_ns);
 void line_fini(struct line *line);
 
-/* line_open opens a connection. line_show registers a connection that the owner has opened. From
- * then on other threads can cut the connection. */
+/* line_open opens a connection. line_register registers a connection that the owner has opened.
+ * From then on other threads can cut the connection. */
 enum status line_open(struct line *line, const struct target *target, struct adapter_conn **conn,
                       struct error *error);
-void line_show(struct line *line, struct adapter_conn *conn);
+void line_register(struct line *line, struct adapter_conn *conn);
 
 /* Hides the connection from other threads, closes it and sets *conn to NULL. Does nothing when
  * *conn is NULL. */

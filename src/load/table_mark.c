@@ -117,8 +117,8 @@ struct others {
     struct {
         char why[TABLE_MARK_WHY_BYTES];
         char name[ROW_NAME_BYTES];
-    } claims[CLAIMS_MAX]; /* tables whose comments contain TABLE_MARK_PREFIX; their marks have yet
-                             to be checked */
+    } marked_tables[CLAIMS_MAX]; /* tables whose comments contain TABLE_MARK_PREFIX; their marks
+                             have yet to be checked */
 };
 
 static bool take_other(void *context, const struct cell *cells, size_t count)
@@ -136,8 +136,8 @@ static bool take_other(void *context, const struct cell *cells, size_t count)
         memcpy(others->why, why, sizeof others->why);
         return false;
     }
-    memcpy(others->claims[others->count].why, why, sizeof why);
-    memcpy(others->claims[others->count].name, name, sizeof name);
+    memcpy(others->marked_tables[others->count].why, why, sizeof why);
+    memcpy(others->marked_tables[others->count].name, name, sizeof name);
     others->count++;
     return true;
 }
@@ -160,10 +160,10 @@ static enum status find_other(const struct table_mark_place *place, const char *
     for (size_t i = 0; i < others.count && others.why[0] == '\0' && status == STATUS_OK; i++) {
         struct table_mark_place there = *place;
         struct table_mark mark;
-        there.table_name = others.claims[i].name;
+        there.table_name = others.marked_tables[i].name;
         status = read_own(&there, &mark, error);
         if (!mark.is_made) {
-            memcpy(others.why, others.claims[i].why, sizeof others.why);
+            memcpy(others.why, others.marked_tables[i].why, sizeof others.why);
         }
     }
     memcpy(why, others.why, sizeof others.why);

@@ -180,7 +180,7 @@ static void *task_thread(void *argument)
         describe_refusal(task->plan, &task->error);
     }
     if (task->status == STATUS_OK) {
-        line_show(&task->line, connection);
+        line_register(&task->line, connection);
         line_begin_call(&task->line);
         task->status = request_complete_answers(task, connection, &task->error);
     }

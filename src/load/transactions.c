@@ -748,7 +748,7 @@ enum status transactions_connected(struct session *session, struct error *error)
 enum try_end {
     TRY_COMMITTED,
     TRY_ROLLED_BACK,
-    TRY_PASSING, /* a retry may succeed, because the cause of the failure may be gone */
+    TRY_RETRYABLE, /* a retry may succeed, because the cause of the failure may be gone */
     TRY_REFUSED,
     TRY_LOST,
     TRY_IN_DOUBT,
@@ -837,7 +837,7 @@ static enum try_end classify_failure(const struct transactions *runner)
     if (is_mistaken(runner)) {
         return TRY_WRONG;
     }
-    return runner->status == STATUS_REJECTED && can_pass ? TRY_PASSING : TRY_REFUSED;
+    return runner->status == STATUS_REJECTED && can_pass ? TRY_RETRYABLE : TRY_REFUSED;
 }
 
 /* Rolls back an open transaction, unless the connection is lost. When the rollback fails, the
@@ -941,7 +941,7 @@ static bool wait_for_retry(struct transactions *runner, enum try_end *end)
     const struct plan *plan = session->load->plan;
     const struct script_transaction *kind = &runner->script->transactions[runner->number];
     const uint64_t tries = plan->tries == UINT64_MAX ? kind->tries : plan->tries;
-    if (*end != TRY_PASSING || (kind->is_autocommit && runner->has_written) ||
+    if (*end != TRY_RETRYABLE || (kind->is_autocommit && runner->has_written) ||
         (tries > 0 && runner->retries + 1 >= tries)) {
         return false;
     }
@@ -988,12 +988,12 @@ static void count_outcome(struct transactions *runner, enum try_end end, int64_t
 {
     static const enum operation_count outcomes[] = {
         [TRY_COMMITTED] = COUNT_COMMITTED, [TRY_ROLLED_BACK] = COUNT_ROLLED_BACK,
-        [TRY_PASSING] = COUNT_FAILED,      [TRY_REFUSED] = COUNT_FAILED,
+        [TRY_RETRYABLE] = COUNT_FAILED,    [TRY_REFUSED] = COUNT_FAILED,
         [TRY_LOST] = COUNT_FAILED,         [TRY_IN_DOUBT] = COUNT_IN_DOUBT,
         [TRY_CUT] = COUNT_UNFINISHED,      [TRY_WRONG] = COUNT_FAILED,
     };
     static const enum recorder_counter reasons[] = {
-        [TRY_PASSING] = RECORDER_TRANSACTIONS_EXHAUSTED,
+        [TRY_RETRYABLE] = RECORDER_TRANSACTIONS_EXHAUSTED,
         [TRY_LOST] = RECORDER_TRANSACTIONS_LOST,
         [TRY_REFUSED] = RECORDER_TRANSACTIONS_REFUSED,
         [TRY_WRONG] = RECORDER_TRANSACTIONS_REFUSED,
@@ -1093,7 +1093,7 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         account_changes(runner, end);
         add(runner, RECORDER_TRY_NS, (uint64_t)MAX(end_ns - try_ns - runner->think_ns, 0));
         add(runner, RECORDER_SCRIPT_NS, (uint64_t)MAX(runner->script_ns, 0));
-        count_claims(runner, end == TRY_PASSING);
+        count_claims(runner, end == TRY_RETRYABLE);
         is_again = wait_for_retry(runner, &end);
     } while (is_again);
     if (is_wrong) {

@@ -48,9 +48,9 @@ struct wait_watch {
     uint64_t *locked; /* the server's numbers for append's sessions that waited for a lock: one half
                          for the latest poll, one for the poll before */
     size_t locked_count;
-    size_t turn;      /* number of polls in which find_blockers has looked for such sessions */
-    int64_t first_ns; /* moment at which the first polls began */
-    int64_t last_ns;  /* moment of the latest poll that succeeded; 0: no poll has succeeded */
+    size_t lock_polls; /* number of polls in which find_blockers has looked for such sessions */
+    int64_t first_ns;  /* moment at which the first polls began */
+    int64_t last_ns;   /* moment of the latest poll that succeeded; 0: no poll has succeeded */
 
     pthread_t thread;
     pthread_mutex_t lock; /* guards the members below */
@@ -283,8 +283,8 @@ static enum status find_blocker(struct wait_watch *watch, uint64_t server_sessio
 static enum status find_blockers(struct wait_watch *watch)
 {
     const size_t sessions = recorder_sessions(watch->recorder);
-    uint64_t *now = watch->locked + (watch->turn % 2 == 0 ? sessions : 0);
-    const uint64_t *then = watch->locked + (watch->turn % 2 == 0 ? 0 : sessions);
+    uint64_t *now = watch->locked + (watch->lock_polls % 2 == 0 ? sessions : 0);
+    const uint64_t *then = watch->locked + (watch->lock_polls % 2 == 0 ? 0 : sessions);
     const size_t before = watch->locked_count;
     watch->locked_count = 0;
     for (size_t i = 0; i < watch->seen_count && watch->locked_count < sessions; i++) {
@@ -294,9 +294,9 @@ static enum status find_blockers(struct wait_watch *watch)
             now[watch->locked_count++] = seen->server_session;
         }
     }
-    watch->turn++;
+    watch->lock_polls++;
     const uint64_t chosen =
-        watch->locked_count > 0 ? now[watch->turn * 7919 % watch->locked_count] : 0;
+        watch->locked_count > 0 ? now[watch->lock_polls * 7919 % watch->locked_count] : 0;
     for (size_t i = 0; i < before && chosen != 0; i++) {
         if (then[i] == chosen) {
             return find_blocker(watch, chosen);

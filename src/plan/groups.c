@@ -10,7 +10,7 @@ struct group_place plan_place(const struct plan *plan, unsigned index)
     return plan->places == NULL ? (struct group_place){0, index} : plan->places[index];
 }
 
-static bool is_pinned(const struct script_transaction *transaction)
+static bool has_own_sessions(const struct script_transaction *transaction)
 {
     return transaction->sessions > 0;
 }
@@ -25,7 +25,7 @@ static enum exit_code refuse(const struct plan *plan, struct error *error, const
 static enum exit_code size_groups(struct plan *plan, struct error *error)
 {
     const struct script *script = plan->script;
-    uint64_t pinned = 0;
+    uint64_t own_sessions = 0;
     double shares = 0; /* sum of the shares of the transactions so far */
     const struct script_transaction *drawn = NULL; /* a transaction that is drawn by weight */
     char why[ERROR_TEXT_BYTES];
@@ -33,34 +33,35 @@ static enum exit_code size_groups(struct plan *plan, struct error *error)
         const struct script_transaction *transaction = &script->transactions[i];
         unsigned *own = &plan->groups[i + 1].sessions;
         *own = transaction->is_share ? 0 : (unsigned)transaction->sessions;
-        if (is_pinned(transaction) && transaction->is_share) {
+        if (has_own_sessions(transaction) && transaction->is_share) {
             /* rounds the sums of shares, so that shares that add up to 1.0 take every session */
             const double before = round(shares * plan->sessions);
             shares += transaction->sessions;
             *own = (unsigned)fmax(round(shares * plan->sessions) - before, 1);
         }
         plan->groups[i + 1].rate.first = transaction->rate;
-        pinned += plan->groups[i + 1].sessions;
+        own_sessions += plan->groups[i + 1].sessions;
         drawn = transaction->weight > 0 ? transaction : drawn;
     }
-    if (pinned + (drawn != NULL ? 1 : 0) > plan->sessions) {
+    if (own_sessions + (drawn != NULL ? 1 : 0) > plan->sessions) {
         snprintf(why, sizeof why,
                  "its transactions need %s %s of their own%s: this run has %u, use %s or more",
-                 UNITS_COUNT(pinned), units_plural(pinned, "session", "sessions"),
+                 UNITS_COUNT(own_sessions), units_plural(own_sessions, "session", "sessions"),
                  drawn != NULL ? ", and the transactions drawn by weight need at least one more"
                                : "",
-                 plan->sessions, UNITS_COUNT(pinned + (drawn != NULL ? 1 : 0)));
+                 plan->sessions, UNITS_COUNT(own_sessions + (drawn != NULL ? 1 : 0)));
         return refuse(plan, error, why);
     }
-    if (drawn == NULL && pinned < plan->sessions) {
+    if (drawn == NULL && own_sessions < plan->sessions) {
         snprintf(why, sizeof why,
                  "its transactions have %s %s of their own, and %s of %u sessions would do "
                  "nothing: use SESSIONS %s, or shares that add up to 1.0",
-                 UNITS_COUNT(pinned), units_plural(pinned, "session", "sessions"),
-                 UNITS_COUNT(plan->sessions - pinned), plan->sessions, UNITS_COUNT(pinned));
+                 UNITS_COUNT(own_sessions), units_plural(own_sessions, "session", "sessions"),
+                 UNITS_COUNT(plan->sessions - own_sessions), plan->sessions,
+                 UNITS_COUNT(own_sessions));
         return refuse(plan, error, why);
     }
-    plan->groups[0].sessions = plan->sessions - (unsigned)pinned;
+    plan->groups[0].sessions = plan->sessions - (unsigned)own_sessions;
     return EXIT_CODE_OK;
 }
 
@@ -98,7 +99,7 @@ enum exit_code groups_assign(struct plan *plan, struct error *error)
     const struct script *script = plan->script;
     bool has_groups = false;
     for (size_t i = 0; script != NULL && i < script->transaction_count; i++) {
-        has_groups |= is_pinned(&script->transactions[i]);
+        has_groups |= has_own_sessions(&script->transactions[i]);
     }
     if (!has_groups) {
         return EXIT_CODE_OK;

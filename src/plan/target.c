@@ -172,8 +172,8 @@ static enum exit_code recognise_once(struct plan *plan, struct error *error)
 
 /* Completes the plan for a target that is a port, with or without a host, given as an operand or by
  * options. */
-static enum exit_code resolve_place(struct plan *plan, const char *host, size_t length,
-                                    uint16_t port, struct error *error)
+static enum exit_code resolve_port(struct plan *plan, const char *host, size_t length,
+                                   uint16_t port, struct error *error)
 {
     struct target *target = &plan->target;
     const bool is_other_port = target->port != 0 && target->port != port;
@@ -224,7 +224,7 @@ static const struct adapter *adapter_of(const struct plan *plan, const char *tex
 /* Returns whether the adapter takes the text after the scheme as a file's path or a connection
  * string. So "sqlite:5432" is a file, but in "postgres:5432" the scheme may be the name of a host.
  */
-static bool is_text_of_its_own(const struct adapter *adapter)
+static bool takes_path_or_string(const struct adapter *adapter)
 {
     return adapter != NULL &&
            (adapter->flags & (ADAPTER_FILE | ADAPTER_STRING | ADAPTER_EMBEDDED)) != 0;
@@ -235,7 +235,7 @@ void target_redact(const char *text, char *out, size_t size)
     const struct adapter *adapter = adapter_of(NULL, text);
     if (adapter != NULL && (adapter->flags & ADAPTER_STRING) != 0) {
         url_redact_string(text, out, size);
-    } else if (is_text_of_its_own(adapter)) {
+    } else if (takes_path_or_string(adapter)) {
         snprintf(out, size, "%s", text);
     } else {
         url_redact(text, out, size);
@@ -439,9 +439,9 @@ enum exit_code target_resolve(struct plan *plan, struct error *error)
     if (given == NULL && port == 0) {
         code =
             choose_by_name(plan, plan->adapter_name == NULL ? "sqlite" : plan->adapter_name, error);
-    } else if (given == NULL || (!is_text_of_its_own(adapter_of(plan, given)) &&
+    } else if (given == NULL || (!takes_path_or_string(adapter_of(plan, given)) &&
                                  url_parse_place(given, &host, &length, &port))) {
-        code = resolve_place(plan, host, length, port, error);
+        code = resolve_port(plan, host, length, port, error);
     } else {
         code = resolve_url(plan, error);
     }

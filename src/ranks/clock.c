@@ -16,11 +16,11 @@ enum {
 
 /* Sends the next ping if no ping is in flight. Returns true if the clock of the rank has been
  * measured or the rank is lost. A rank that has been silent for RANKS_LOST_NS since `asked_ns` is
- * lost. With `is_late`, one answered ping is enough. */
-static bool measure_clock(struct ranks *ranks, unsigned rank, int64_t asked_ns, bool is_late)
+ * lost. With `is_over_limit`, one answered ping is enough. */
+static bool measure_clock(struct ranks *ranks, unsigned rank, int64_t asked_ns, bool is_over_limit)
 {
     struct peer *peer = &ranks->peers[rank];
-    if (peer->stage == PEER_LOST || peer->pings >= (is_late ? 1 : PINGS)) {
+    if (peer->stage == PEER_LOST || peer->pings >= (is_over_limit ? 1 : PINGS)) {
         return true;
     }
     if (ranks->poll_clock_ns - MAX(peer->heard_ns, asked_ns) > RANKS_LOST_NS) {
@@ -45,8 +45,8 @@ static void measure_clocks(struct ranks *ranks)
             peer->pinged_ns = 0;
         }
         for (bool is_done = false; !is_done && !interrupt_requested();) {
-            const bool is_late = mono_now_ns() >= limit_ns;
-            if (is_late) {
+            const bool is_over_limit = mono_now_ns() >= limit_ns;
+            if (is_over_limit) {
                 mono_sleep(ranks_sleep_ns(0));
             } else {
                 sched_yield();
@@ -54,7 +54,7 @@ static void measure_clocks(struct ranks *ranks)
             ranks_poll(ranks);
             is_done = true;
             for (unsigned i = first; i < end; i++) {
-                is_done = measure_clock(ranks, i, asked_ns, is_late) && is_done;
+                is_done = measure_clock(ranks, i, asked_ns, is_over_limit) && is_done;
             }
         }
     }

@@ -172,7 +172,7 @@ static void give_lines(struct ranks *ranks)
  * message. */
 static bool handle(struct ranks *ranks, const struct message *message)
 {
-    struct end end;
+    struct ranks_end end;
     int64_t moments_ns[2];
     switch (message->kind) {
     case KIND_PING:

@@ -117,7 +117,7 @@ void ranks_end(struct ranks *ranks, bool is_merged)
     if (ranks->number == 0) {
         for (unsigned i = 1; i < ranks->count; i++) {
             const bool is_refused = ranks->peers[i].stage == PEER_REFUSED;
-            const struct end end = {is_merged && !is_refused, ranks->is_broken};
+            const struct ranks_end end = {is_merged && !is_refused, ranks->is_broken};
             if (ranks_is_alive(ranks, i)) {
                 ranks_post(ranks, i, KIND_END, &end, sizeof end);
             }

@@ -45,10 +45,10 @@ enum kind {
     KIND_MORE,   /* rank 0 wants more lines */
     KIND_LINES,  /* lines; empty: no more lines */
     KIND_CUT,    /* the lines cannot be read */
-    KIND_END,    /* struct end: rank 0 ends the ranks */
+    KIND_END,    /* struct ranks_end: rank 0 ends the ranks */
 };
 
-struct end {
+struct ranks_end {
     bool is_merged; /* the receiver's result is part of the merged result */
     bool is_broken; /* a rank is lost, so the ranks cannot wait for all others */
 };

@@ -49,7 +49,7 @@ struct head {
 };
 
 /* An end of the socket, with the received part of the next message. */
-struct end {
+struct socket_end {
     int fd; /* descriptor of the socket; -1: closed by this side or by the other */
     struct head head;
     char *bytes;   /* the message, with room for the number of the run; NULL until the head is
@@ -65,18 +65,18 @@ static void give_up(void)
     _exit(EXIT_CODE_CLIENT_LIMIT);
 }
 
-static void shut(struct end *end)
+static void shut(struct socket_end *end)
 {
     if (end->fd >= 0) {
         close(end->fd);
     }
     free(end->bytes);
-    *end = (struct end){.fd = -1};
+    *end = (struct socket_end){.fd = -1};
 }
 
 /* Returns the next complete message, which the caller frees, or NULL if no message is complete
  * yet. */
-static char *take_from(struct end *end, struct head *head)
+static char *take_from(struct socket_end *end, struct head *head)
 {
     while (end->fd >= 0) {
         const bool is_head = end->bytes == NULL;
@@ -114,9 +114,10 @@ static char *take_from(struct end *end, struct head *head)
 
 /* The program of a run. */
 
-static struct end parent = {.fd = -1};
+static struct socket_end parent = {.fd = -1};
 static struct greeting identity; /* greeting that the program received, or that the parent sent */
-static unsigned next_lost;       /* rank that is reported as lost next, after the parent has gone */
+static unsigned
+    next_reported_lost; /* rank that is reported as lost next, after the parent has gone */
 
 static bool program_start(unsigned *number, unsigned *count, char *why, size_t size)
 {
@@ -130,7 +131,7 @@ static bool program_start(unsigned *number, unsigned *count, char *why, size_t s
     close(null);
     *number = identity.number;
     *count = identity.count;
-    next_lost = identity.number == 0 ? 1 : 0;
+    next_reported_lost = identity.number == 0 ? 1 : 0;
     return true;
 }
 
@@ -164,9 +165,9 @@ static void *program_take(unsigned *from, size_t *size)
     char *bytes = take_from(&parent, &head);
     *from = head.rank;
     *size = head.size;
-    if (parent.fd < 0 && next_lost < (identity.number == 0 ? identity.count : 1)) {
+    if (parent.fd < 0 && next_reported_lost < (identity.number == 0 ? identity.count : 1)) {
         bytes = calloc(1, 1); /* the parent is gone: reports the other ranks as lost, one by one */
-        *from = next_lost++;
+        *from = next_reported_lost++;
     }
     return bytes;
 }
@@ -212,7 +213,7 @@ static const struct ranks_module *carrier; /* the transport between the machines
 static uint32_t run;                       /* number of the current run */
 static uint32_t
     latest_lost_run; /* latest run whose program at rank 0 ended before this rank began it */
-static struct end program = {.fd = -1};
+static struct socket_end program = {.fd = -1};
 static struct piece *first, **last = &first;
 static int64_t alert_ns, sleep_ns;
 
@@ -365,7 +366,7 @@ int relay_open(void)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return -errno;
     }
-    program = (struct end){.fd = ends[0]};
+    program = (struct socket_end){.fd = ends[0]};
     if (send(program.fd, &identity, sizeof identity, MSG_NOSIGNAL) != sizeof identity) {
         const int number = errno;
         shut(&program);

@@ -181,7 +181,7 @@ static struct chart_series *add_series(struct chart *chart, const char *name, si
 
 /* Adds a horizontal step at the height `y` to a line. Adds nothing if `from` or `to` is unknown:
  * the number of rows at a moment may be unknown. */
-static void add_level(struct chart_series *series, double from, double to, double y)
+static void add_step(struct chart_series *series, double from, double to, double y)
 {
     if (isfinite(from) && isfinite(to)) {
         series->points[series->count++] = (struct chart_point){from, to, y, y, y};
@@ -402,14 +402,14 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
     const size_t outcome = csv_table_column(table, "outcome");
     const size_t place = csv_table_column(table, column + (is_mean ? 1 : 0));
     const size_t owners = owner == NULL ? 1 : count_each(table);
-    const size_t most = CHART_LEVELS_MAX * owners; /* each interval has a row for each owner */
+    const size_t most = CHART_STEPS_MAX * owners; /* each interval has a row for each owner */
     const size_t merged = is_search ? 1 : (table->rows + most - 1) / most;
     const size_t each = merged * owners;
     const size_t whose =
         csv_table_column(table, (kind->flags & OF_HOSTS) != 0 ? "host" : "operation");
     double best = -INFINITY, rows_before = is_over_rows ? rows_at(run, 0) : 0;
     struct chart_series *series =
-        add_series(chart, name, is_search ? table->rows : CHART_LEVELS_MAX);
+        add_series(chart, name, is_search ? table->rows : CHART_STEPS_MAX);
     for (size_t row = 0; row < table->rows && series != NULL;) {
         double sum = 0, seconds = 0, highest = -INFINITY, from = NAN, to = NAN, start, end, value;
         for (const size_t next = row + each; row < next && row < table->rows; row++) {
@@ -437,7 +437,7 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
         }
         if (to > from || isfinite(highest)) {
             const double value_of_all = is_mean && seconds > 0 ? sum / seconds : highest;
-            add_level(series, from, to, isinf(highest) ? (double)NAN : value_of_all);
+            add_step(series, from, to, isinf(highest) ? (double)NAN : value_of_all);
         }
     }
     if (series != NULL && ((kind->flags & ABOVE_0) != 0 ? best <= 0 : isinf(best))) {
@@ -586,8 +586,8 @@ static void add_percentiles(struct chart *chart, const struct report_run *run, c
         const int64_t high_ns = pair == NULL ? max_ns : histogram_bucket_high_ns(bucket);
         const double from = total / (total - seen);
         seen = pair == NULL ? total : seen + json_number_value(json_array_get(pair, 1));
-        add_level(series, from, seen < total ? total / (total - seen) : total,
-                  (double)(high_ns < max_ns ? high_ns : max_ns) / (double)MONO_NS_PER_MS);
+        add_step(series, from, seen < total ? total / (total - seen) : total,
+                 (double)(high_ns < max_ns ? high_ns : max_ns) / (double)MONO_NS_PER_MS);
     }
 }
 
@@ -683,7 +683,7 @@ static void add_layers(struct chart *chart, const struct report_run *run)
                 from = rows_at(run, from);
                 to = rows_at(run, to);
             }
-            add_level(series, from, to, calls);
+            add_step(series, from, to, calls);
         }
     }
 }
@@ -753,11 +753,11 @@ static void add_waits(struct chart *chart, struct report_run *run)
         classes++;
     }
     const size_t first = classes > CHART_SERIES_MAX ? classes - CHART_SERIES_MAX : 0;
-    const size_t merged = (all.intervals + CHART_LEVELS_MAX - 1) / CHART_LEVELS_MAX;
+    const size_t merged = (all.intervals + CHART_STEPS_MAX - 1) / CHART_STEPS_MAX;
     for (size_t i = first; i < classes; i++) {
         struct chart_series *series =
             add_series(chart, i == first && first > 0 ? "other" : wait_class_texts[order[i]].name,
-                       CHART_LEVELS_MAX);
+                       CHART_STEPS_MAX);
         row = 0;
         while (series != NULL && row < table.rows) {
             struct waiting waiting = add_waiting(&table, merged, &row);
@@ -769,7 +769,7 @@ static void add_waits(struct chart *chart, struct report_run *run)
                 waiting.from = rows_at(run, waiting.from);
                 waiting.to = rows_at(run, waiting.to);
             }
-            add_level(series, waiting.from, waiting.to, sum / waiting.seconds);
+            add_step(series, waiting.from, waiting.to, sum / waiting.seconds);
         }
     }
     csv_table_free(&table);
@@ -888,7 +888,7 @@ static void add_pace(struct report *report, struct report_run *run)
     for (size_t row = 0; row < table.rows && series != NULL; row++) {
         double pace;
         if (csv_table_number(&table, row, csv_table_column(&table, "rows_per_s"), &pace)) {
-            add_level(series, pace, pace, pace);
+            add_step(series, pace, pace, pace);
         }
     }
     csv_table_free(&table);
@@ -901,9 +901,9 @@ static void add_pace(struct report *report, struct report_run *run)
     const size_t levels = count < PACE_LEVELS ? count : PACE_LEVELS;
     for (series->count = 0; series->count < levels;) {
         const size_t i = series->count;
-        add_level(series, 100.0 * (double)i / (double)levels,
-                  100.0 * (double)(i + 1) / (double)levels,
-                  series->points[i * (count - 1) / (levels - 1)].y);
+        add_step(series, 100.0 * (double)i / (double)levels,
+                 100.0 * (double)(i + 1) / (double)levels,
+                 series->points[i * (count - 1) / (levels - 1)].y);
     }
     keep_chart(&chart);
 }
@@ -1135,7 +1135,7 @@ bool charts_make(struct report *report)
             if ((figure != &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S] ||
                  figure_has_rows(&report->runs[i].run.figures)) &&
                 saved_run_figure(&report->runs[i].run, figure->key, &value)) {
-                add_level(series, (double)i, (double)i, value);
+                add_step(series, (double)i, (double)i, value);
             }
         }
         note_first(&chart, report->run_count, CHART_BARS_MAX, "runs");

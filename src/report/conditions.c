@@ -39,7 +39,7 @@ enum status interval_bound(struct bound *bound, const struct operation_list *ope
 {
     struct figure_columns columns = {.count = 0};
     struct figure_choice choice;
-    bound_name_column(bound, operations);
+    bound_resolve_name(bound, operations);
     add_columns(&columns, operations);
     if (figure_find(&columns, bound->name, &choice, error) != STATUS_OK) {
         error_clear(error);

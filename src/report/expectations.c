@@ -125,7 +125,7 @@ static enum status find_in_metric(const struct script_metric *metric, struct exp
     struct report_row row = {.operations = operations};
     struct bound *bound = &new->bound;
     report_metrics.fill(&row, &(struct metric_row){.sum = &sum});
-    bound_name_column(bound, operations); /* the key of p99.9 is p999 */
+    bound_resolve_name(bound, operations); /* the key of p99.9 is p999 */
     const char *point = strchr(bound->name, '.');
     const char *key = point == NULL ? alone[metric->kind] : point + 1;
     if (!has_figure(&row, key)) {
@@ -220,7 +220,7 @@ static enum status find_in_run(struct expectation *new, const struct operation_l
     struct figure_point point;
     const char *why = NULL;
     enum status status = STATUS_OK;
-    if (!bound_name_column(&new->bound, operations)) {
+    if (!bound_resolve_name(&new->bound, operations)) {
         status = add_operation(&columns, &new->bound, operations, error);
     } else {
         /* adds every numeric column of summary.csv, even if this plan does not use it */

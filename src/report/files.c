@@ -144,7 +144,7 @@ static void mark_short_of(struct run_files *files, int file, int number, const c
     files->streams[file] = NULL;
 }
 
-static void mark_short(struct run_files *files, int file, int number)
+static void mark_incomplete(struct run_files *files, int file, int number)
 {
     mark_short_of(files, file, number, NULL);
 }
@@ -157,7 +157,7 @@ static void flush_file(struct run_files *files, int file)
     const int number = has_failed ? errno : 0;
     errno = 0;
     if (fflush(stream) != 0 || has_failed) {
-        mark_short(files, file, errno != 0 ? errno : number);
+        mark_incomplete(files, file, errno != 0 ? errno : number);
     } else if (ftello(stream) > 0) {
         files->whole_bytes[file] = ftello(stream);
     }
@@ -165,7 +165,7 @@ static void flush_file(struct run_files *files, int file)
 
 /* Returns whether a file is written under a temporary name and then renamed. Such a file is open
  * only during the write. */
-static bool is_aside(int file)
+static bool is_replaced_whole(int file)
 {
     return file >= FILE_RUN && file <= FILE_METRICS;
 }
@@ -204,7 +204,7 @@ unsigned run_files_count_open(const struct plan *plan)
     const struct operation_list operations = plan_operations(plan);
     unsigned count = 2; /* the folder and the reserved space */
     for (int file = 0; file < FILES; file++) {
-        const bool is_open = !is_aside(file) && file != CSV_EVENTS;
+        const bool is_open = !is_replaced_whole(file) && file != CSV_EVENTS;
         count += is_open && is_wanted(plan, &operations, file) ? 1 : 0;
     }
     count += plan->junit != NULL ? 1 : 0;
@@ -272,9 +272,9 @@ static int open_files(struct run_files *files, const struct plan *plan)
             return errno;
         }
         files->is_made[file] = true;
-        files->streams[file] = is_aside(file) ? NULL : fdopen(fd, "a");
+        files->streams[file] = is_replaced_whole(file) ? NULL : fdopen(fd, "a");
         if (files->streams[file] == NULL) {
-            const int number = is_aside(file) ? 0 : errno;
+            const int number = is_replaced_whole(file) ? 0 : errno;
             close(fd);
             if (number != 0) {
                 return number;
@@ -321,7 +321,7 @@ static void end_joining(struct run_files *files, enum csv_file file, struct join
         number = file_replace(files->folder, file_names[file], &joining->content, false);
     }
     if (joining->stream != NULL && number != 0) {
-        mark_short(files, (int)file, number);
+        mark_incomplete(files, (int)file, number);
     } else if (joining->stream != NULL) {
         fclose(joining->stream); /* the replaced file, which gets no more rows */
         files->streams[file] = NULL;
@@ -519,7 +519,7 @@ static void note_removed(struct run_files *files)
     for (int file = 0; file < FILES; file++) {
         FILE *stream = files->streams[file];
         if (stream != NULL && fstat(fileno(stream), &own) == 0 && own.st_nlink == 0) {
-            mark_short(files, file, ENOENT);
+            mark_incomplete(files, file, ENOENT);
         }
     }
 }
@@ -530,7 +530,7 @@ static void close_files(struct run_files *files)
         FILE *stream = files->streams[file];
         files->streams[file] = NULL;
         if (stream != NULL && fclose(stream) != 0) {
-            mark_short(files, file, errno);
+            mark_incomplete(files, file, errno);
         }
     }
 }

@@ -113,10 +113,10 @@ struct live {
     struct rendition now;
     uint64_t step_from; /* number of the rendition from which ANSWER_STEPS leads to `now` */
     struct MHD_Response *responses[ANSWERS];
-    int64_t due_ns;      /* moment from which the page may be rendered again */
-    int64_t cpu_ns;      /* CPU time of the thread at the last rendering */
-    int64_t asked_ns;    /* moment at which a browser asked last; 0: never */
-    int64_t hold_end_ns; /* latest moment for the answer to the held requests */
+    int64_t due_ns;       /* moment from which the page may be rendered again */
+    int64_t cpu_ns;       /* CPU time of the thread at the last rendering */
+    int64_t asked_ns;     /* moment at which a browser asked last; 0: never */
+    int64_t answer_by_ns; /* latest moment for the answer to the held requests */
 };
 
 /* Fills the parts of the ledgers that the counters show during a run. After a change by hand the
@@ -527,7 +527,7 @@ static void render(struct live *live)
 }
 
 /* Returns the phase; *is_new: there is something to render. */
-static enum phase look(struct live *live, bool *is_new)
+static enum phase update_phase(struct live *live, bool *is_new)
 {
     pthread_mutex_lock(&live->lock);
     const enum phase phase = live->phase;
@@ -542,20 +542,20 @@ static int64_t turn(void *context, struct web *web)
     struct live *live = context;
     const int64_t now_ns = mono_now_ns();
     bool is_new;
-    const enum phase phase = look(live, &is_new);
+    const enum phase phase = update_phase(live, &is_new);
     const bool is_watched = live->asked_ns > 0 && now_ns - live->asked_ns < RECENT_NS;
     const bool is_due = phase == PHASE_ENDED ? is_watched : now_ns >= live->due_ns;
     if (is_new && is_due && (web_held(web) > 0 || phase == PHASE_ENDED)) {
         render(live);
         web_resume(web);
-    } else if (web_held(web) > 0 && now_ns >= live->hold_end_ns) {
+    } else if (web_held(web) > 0 && now_ns >= live->answer_by_ns) {
         web_resume(web);
     }
     if (web_held(web) == 0) {
         return INT64_MAX;
     }
-    return is_new && phase != PHASE_ENDED ? MIN(live->due_ns, live->hold_end_ns)
-                                          : live->hold_end_ns;
+    return is_new && phase != PHASE_ENDED ? MIN(live->due_ns, live->answer_by_ns)
+                                          : live->answer_by_ns;
 }
 
 /* Returns whether two texts are equal, in a time that does not depend on their content. */
@@ -624,7 +624,7 @@ static enum live_answer choose_state(struct live *live, const struct web_request
     const uint64_t seq = after == NULL ? 0 : strtoull(after, NULL, 10);
     const int64_t now_ns = live->asked_ns = mono_now_ns();
     bool is_new;
-    const enum phase phase = look(live, &is_new);
+    const enum phase phase = update_phase(live, &is_new);
     if (live->now.seq == 0 || (is_new && (now_ns >= live->due_ns || phase == PHASE_ENDED))) {
         render(live);
     }
@@ -635,7 +635,7 @@ static enum live_answer choose_state(struct live *live, const struct web_request
     if (request->was_held || live->now.is_outcome) {
         return ANSWER_SAME;
     }
-    live->hold_end_ns = web_held(request->web) == 0 ? now_ns + HOLD_NS : live->hold_end_ns;
+    live->answer_by_ns = web_held(request->web) == 0 ? now_ns + HOLD_NS : live->answer_by_ns;
     return ANSWER_LATER;
 }
 

@@ -38,7 +38,7 @@ static void add_stages(struct report_run *run)
 }
 
 /* Reads the events of a run whose other files were already read. */
-static void take_run(struct report_run *run)
+static void read_events(struct report_run *run)
 {
     struct error events_error = {0};
     struct moment started;
@@ -65,7 +65,7 @@ static enum status add_run(struct report *report, const char *folder,
     }
     run->sweep = sweep;
     run->place = place;
-    take_run(run);
+    read_events(run);
     report->run_count++;
     return STATUS_OK;
 }
@@ -212,7 +212,7 @@ static void add_running(struct report *report, const char *name)
             run->sweep = sweep;
             run->place = place;
             snprintf(run->label, sizeof run->label, "%.60s", name);
-            take_run(run);
+            read_events(run);
             report->running = run;
         }
     }
@@ -237,7 +237,7 @@ enum status report_read_running(struct report *report, const char *folder, const
                                               : saved_run_read_running(&report->runs[0].run, folder,
                                                                        json, summary, error);
     if (status == STATUS_OK) {
-        take_run(&report->runs[report->run_count++]);
+        read_events(&report->runs[report->run_count++]);
     }
     return complete(report, status, false, error);
 }

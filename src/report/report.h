@@ -39,7 +39,7 @@ enum {
     CHART_TEXT_BYTES = 96,
     CHART_NOTE_BYTES = 240,
     CHART_SERIES_MAX = 8,
-    CHART_LEVELS_MAX = 600, /* most horizontal steps of a line over time or rows; if a run has more
+    CHART_STEPS_MAX = 600, /* most horizontal steps of a line over time or rows; if a run has more
                                intervals, each step stands for several intervals */
     CHART_BARS_MAX = 48,
     CHART_MARKS_MAX = 40,

@@ -1016,7 +1016,7 @@ static void check_metric_name(lua_State *lua, const struct script *declaring, co
                "'%s' is already the name of a %s: use a different name", name,
                declaring->operations[i].is_transaction ? "transaction" : "statement");
     }
-    DEMAND(lua, !bound_is_taken(name),
+    DEMAND(lua, !bound_is_reserved(name),
            "'%s' is already the name of a figure of every run: rename the metric", name);
 }
 

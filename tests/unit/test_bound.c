@@ -256,7 +256,7 @@ TEST(test_names_of_waits)
         struct error error = {.kind = ERROR_NONE};
         const char *rest = cases[i].written;
         assert_int_equal(bound_parse(&bound, &rest, &error), STATUS_OK);
-        assert_int_equal(bound_name_column(&bound, &operations), cases[i].is_column);
+        assert_int_equal(bound_resolve_name(&bound, &operations), cases[i].is_column);
         assert_string_equal(bound.name, cases[i].name);
     }
 }
@@ -479,7 +479,7 @@ TEST(test_names_of_percentiles)
         struct figure_point point;
         assert_int_equal(parse(&bound, cases[i].written, &error), STATUS_OK);
         assert_int_equal(bound_percentile(&bound, &point), cases[i].is_percentile);
-        assert_int_equal(bound_name_column(&bound, &operations), cases[i].is_column);
+        assert_int_equal(bound_resolve_name(&bound, &operations), cases[i].is_column);
         assert_string_equal(bound.name, cases[i].name);
     }
 }
@@ -530,7 +530,7 @@ TEST(test_names_that_are_taken)
         {"readx", false},
     };
     EACH_CASE (i, cases, "%s", cases[i].name) {
-        assert_int_equal(bound_is_taken(cases[i].name), cases[i].is_taken);
+        assert_int_equal(bound_is_reserved(cases[i].name), cases[i].is_taken);
     }
 }
 

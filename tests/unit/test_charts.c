@@ -94,7 +94,7 @@ TEST(test_levels)
 TEST(test_merged)
 {
     enum {
-        ROWS = 2 * CHART_LEVELS_MAX
+        ROWS = 2 * CHART_STEPS_MAX
     };
     struct buffer text;
     buffer_init(&text);
@@ -106,9 +106,9 @@ TEST(test_merged)
     struct report report;
     make_report(&report, buffer_text(&text), "start_s,end_s\n", "{}");
     const struct chart_series *rows = &find(&report, "rows-per-second")->series[0];
-    assert_int_equal(rows->count, CHART_LEVELS_MAX);
+    assert_int_equal(rows->count, CHART_STEPS_MAX);
     assert_true(rows->points[0].y == 20);
-    assert_true(rows->points[CHART_LEVELS_MAX - 1].to == ROWS);
+    assert_true(rows->points[CHART_STEPS_MAX - 1].to == ROWS);
     assert_string_equal(find(&report, "rows-per-second")->note,
                         "Each step of the line is the mean of 2 intervals.");
     assert_true(find(&report, "append-latency")->series[0].points[0].y == 30);
@@ -167,12 +167,12 @@ TEST(test_merged_transactions)
 {
     struct buffer text;
     struct report report;
-    write_operations(&text, 2 * CHART_LEVELS_MAX, 2);
+    write_operations(&text, 2 * CHART_STEPS_MAX, 2);
     make_report_of(&report, "start_s,end_s\n", "start_s,end_s\n", buffer_text(&text), "{}", false);
     const struct chart *chart = find(&report, "transactions-p99");
     assert_int_equal(chart->series_count, 2);
     assert_string_equal(chart->series[1].name, "t0");
-    assert_int_equal(chart->series[1].count, CHART_LEVELS_MAX);
+    assert_int_equal(chart->series[1].count, CHART_STEPS_MAX);
     assert_true(chart->series[1].points[5].from == 10 && chart->series[1].points[5].to == 12);
     assert_true(chart->series[1].points[5].y == 2);
     assert_string_equal(chart->note, "Each step of the line is the highest of 2 intervals.");

@@ -192,9 +192,9 @@ TEST(test_nothing_to_give)
 /* What a rank concludes from the message with which rank 0 ends the ranks. */
 TEST(test_end)
 {
-    static const struct end is_merged = {.is_merged = true}, is_not = {.is_merged = false};
+    static const struct ranks_end is_merged = {.is_merged = true}, is_not = {.is_merged = false};
     static const struct {
-        const struct end *end;
+        const struct ranks_end *end;
         bool is_lost_before, is_lost_after, is_merged;
     } cases[] = {
         {&is_merged, false, false, true}, {&is_merged, true, false, true},
@@ -203,7 +203,7 @@ TEST(test_end)
     };
     EACH_CASE (i, cases, "case %zu", i) {
         const struct arrival arrival = {0, KIND_END, (const char *)cases[i].end,
-                                        sizeof(struct end)};
+                                        sizeof(struct ranks_end)};
         begin(1, &arrival, 1);
         if (cases[i].is_lost_before) {
             ranks_lose(&ranks, 0);
