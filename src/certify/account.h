@@ -2,11 +2,11 @@
  * The account of append certify: the outcome of every transaction.
  *
  * The account is memory that the program shares with the process of the writers, so the account
- * survives the writers, whatever happens to them. It has one byte for each transaction, its
+ * survives the writers, whatever happens to them. It has one byte for each transaction: the
  * outcome. A writer sets the outcome to SENT before the first call of the transaction, and to KEPT
  * or REJECTED after the server's answer. So the server owes a transaction if, and only if, it
  * acknowledged the transaction before the fault. Reading back then replaces SENT by the outcome
- * that was found; the outcome must not change after that.
+ * that it finds, and this outcome must not change afterwards.
  */
 #ifndef CERTIFY_ACCOUNT_H
 #define CERTIFY_ACCOUNT_H
@@ -47,13 +47,13 @@ struct account {
     uint64_t seed;
     bool has_transactions;
     uint64_t rows_max;             /* most rows that the writers send before they pause */
-    _Atomic int64_t fault_ns;      /* moment of a power loss: later answers are not owed; INT64_MAX:
-                                      all answers are owed */
+    _Atomic int64_t fault_ns;      /* moment of a power loss: transactions answered later are not
+                                      owed; INT64_MAX: no power loss */
     _Atomic int64_t latest_ack_ns; /* moment of the latest acknowledgement since the writers were
                                       started; 0: no acknowledgement yet */
     _Atomic uint64_t rows_sent;    /* rows of all transactions that were begun; at most rows_max */
-    _Atomic unsigned cut;          /* the writers cut all connections when the number grows */
-    _Atomic unsigned checkpoints;  /* the writers begin a checkpoint when the number grows */
+    _Atomic unsigned cut;          /* raised by 1 to make the writers cut all connections */
+    _Atomic unsigned checkpoints;  /* raised by 1 to make the writers begin a checkpoint */
     /* moment at which the latest checkpoint began; 0: no checkpoint has begun */
     _Atomic int64_t checkpoint_ns;
     _Atomic bool is_over; /* the writers finish their transactions and end */

@@ -85,7 +85,7 @@ void audit_take(struct audit *audit, const struct rows_id *id, const char *text,
     words[bit / WORD_BITS] |= mask;
 }
 
-/* Judges a transaction of which `there` of `rows` rows were found. Returns its new outcome. */
+/* Judges a transaction: `there` of its `rows` rows were found. Returns the new outcome. */
 static enum outcome judge(struct audit *audit, enum outcome outcome, unsigned there, unsigned rows,
                           const struct rows_id *id)
 {

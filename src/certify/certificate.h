@@ -1,8 +1,8 @@
 /*
  * A certificate: what append certify did to a server, and what it found.
  *
- * The command fills a struct certificate, fault by fault. certificate_write makes the files of the
- * run from it: faults.csv, certificate.json and certificate.html.
+ * The command fills a struct certificate, fault by fault. From this struct, certificate_write makes
+ * the files of the run: faults.csv, certificate.json and certificate.html.
  */
 #ifndef CERTIFY_CERTIFICATE_H
 #define CERTIFY_CERTIFICATE_H
@@ -51,13 +51,13 @@ struct finding_words {
 };
 extern const struct finding_words finding_words[FINDING_COUNT];
 
-/* A fault, and what reading everything back after it found. Numbers of rows count from the start of
- * the series. `findings` counts only what no earlier fault had already shown. */
+/* A fault, and the results of reading everything back after the fault. Numbers of rows count from
+ * the start of the series. `findings` counts only findings that no earlier fault caused. */
 struct fault_result {
     struct fault fault;
-    int64_t at_ns;        /* moment of the fault, since the start of the run */
-    int64_t after_ack_ns; /* time from the latest acknowledgement that append had seen to the fault;
-                             -1 = no acknowledgement */
+    int64_t at_ns;         /* moment of the fault, since the start of the run */
+    int64_t after_ack_ns;  /* time between the latest acknowledgement that append saw and the fault;
+                              -1: no acknowledgement */
     uint64_t acknowledged; /* number of rows that the server had acknowledged before the fault */
     uint64_t in_doubt;     /* number of rows that were sent and not answered before the fault */
     uint64_t rejected;     /* number of rows of transactions that the server refused */
@@ -81,7 +81,7 @@ enum {
     CERTIFICATE_PLACES_MAX = 12
 };
 
-/* A fact about what the server's data lies on. */
+/* A fact about the storage of the server's data. */
 struct certificate_place {
     char name[40]; /* name of the fact, "file system" */
     char value[CERTIFICATE_TEXT_BYTES];
@@ -123,14 +123,14 @@ struct certificate {
 /* Frees what the certificate owns. */
 void certificate_fini(struct certificate *certificate);
 
-/* Returns whether reading back after a fault measured a finding: a 0 that was not measured is shown
- * as unknown. */
+/* Returns whether reading back after a fault measured a finding. The count of a finding that was
+ * not measured is 0, and is shown as unknown. */
 bool certificate_has(const struct fault_result *result, enum fault_finding finding);
 
 /* Returns the sum of a finding over the faults of a series. */
 uint64_t certificate_sum(const struct fault_series *series, enum fault_finding finding);
 
-/* Returns whether a finding was measured after a fault of the series. */
+/* Returns whether a finding was measured after at least one fault of the series. */
 bool certificate_has_sum(const struct fault_series *series, enum fault_finding finding);
 
 /* Returns whether a fault had a finding or a failure. */
@@ -146,7 +146,8 @@ bool certificate_is_proof(const struct fault_result *result);
 double certificate_bound(size_t faults);
 
 /* Returns whether fault `number` of a series could have shown a loss: rows were acknowledged since
- * the previous fault, and everything was read back after it. A bound counts only such faults. */
+ * the previous fault, and everything was read back after fault `number`. A bound counts only such
+ * faults. */
 bool certificate_is_telling(const struct fault_series *series, size_t number);
 
 /* Numbers of the faults of one kind. */

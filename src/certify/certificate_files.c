@@ -27,7 +27,7 @@ static const char *const verdict_words[] = {[CERTIFICATE_CLEAN] = "clean",
                                             [CERTIFICATE_UNPROVEN] = "unproven",
                                             [CERTIFICATE_UNFINISHED] = "unfinished"};
 
-/* Return a time in seconds or milliseconds; NaN if the time is unknown. */
+/* seconds_of and ms_of return a time in seconds and milliseconds; NaN if the time is unknown. */
 static double seconds_of(int64_t ns)
 {
     return ns < 0 ? (double)NAN : figures_seconds(ns);
@@ -38,8 +38,8 @@ static double ms_of(int64_t ns)
     return ns < 0 ? (double)NAN : figures_ms(ns);
 }
 
-/* Returns the time from the acknowledgement or checkpoint at which a fault is aimed to the moment
- * at which the fault is to strike; -1 for a fault at random. */
+/* Returns how long after its acknowledgement or checkpoint a fault is to strike, in ns; -1 for a
+ * fault at random. */
 static int64_t aimed_ns_of(const struct fault *fault)
 {
     return fault->aim == FAULT_AT_RANDOM ? -1 : fault->aimed_ns;

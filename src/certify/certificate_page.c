@@ -1,4 +1,4 @@
-/* certificate.html: a page that a manager can read and an engineer can repeat. */
+/* certificate.html: a page for managers, and for engineers who want to repeat the test. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -245,7 +245,7 @@ static void add_repeat(struct buffer *html, const struct certificate *certificat
                       certificate->plan->seed);
 }
 
-/* Writes what a fault found. Returns the CSS class of the result. */
+/* Adds the result of a fault to `text`. Returns the CSS class of the result. */
 static const char *describe_result(const struct fault_series *series, size_t number,
                                    struct buffer *text)
 {

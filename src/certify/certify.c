@@ -25,7 +25,8 @@
 #define AIM_NS (2 * MONO_NS_PER_S)
 #define AIM_STEP_NS (50 * MONO_NS_PER_MS / 1000)
 #define TICK_NS (10 * MONO_NS_PER_MS)
-/* Largest error of an uptime in whole seconds, which may be the difference of two rounded times. */
+/* Largest error of an uptime. An uptime is in whole seconds, and may be the difference of two
+ * rounded times. */
 #define UPTIME_ERROR_NS (1100 * MONO_NS_PER_MS)
 /* Time that the writers go on after a fault that leaves the server up. */
 #define AFTER_NS MONO_NS_PER_S
@@ -60,7 +61,7 @@ struct course {
     struct account *account;
     struct reply *reply;
     struct setup setup;            /* names of the tables, for functions that take a set-up */
-    uint64_t known[FINDING_COUNT]; /* findings of earlier faults that are still there */
+    uint64_t known[FINDING_COUNT]; /* findings of earlier faults that are still in the tables */
     struct error error;            /* reason why the series cannot go on */
 };
 
@@ -101,8 +102,8 @@ static void ask_there(struct course *course, question *asked)
     adapter->close(conn);
 }
 
-/* Asks the server a question in a child process, so that this process stays without threads. A
- * question that a broken server never answers ends with Ctrl-C, or at the moment until_ns. */
+/* Asks the server a question in a child process, so that this process stays without threads. If the
+ * server never answers, the question ends with Ctrl-C or at the moment until_ns. */
 static enum status ask(struct course *course, question *asked, int64_t until_ns,
                        struct error *error)
 {
@@ -219,7 +220,7 @@ static enum status find_folder(struct course *course, struct adapter_conn *conn,
     if (status == STATUS_LOST) {
         return status;
     }
-    error_clear(error); /* without the privilege to ask for the folder, it stays unknown */
+    error_clear(error); /* without the privilege to ask for the folder, the folder stays unknown */
     return STATUS_OK;
 }
 

@@ -4,7 +4,7 @@
  * New writers are started for each fault, because an embedded database is part of the writers'
  * process. After a kill or a power loss the writers end with the server; after any other fault the
  * writers go on for a while and then finish their transactions. Then everything is read back while
- * no session writes. Main thread.
+ * no session writes. All functions run in the main thread.
  */
 #ifndef CERTIFY_CERTIFY_H
 #define CERTIFY_CERTIFY_H
@@ -25,8 +25,8 @@ void certify_run(struct certificate *certificate, struct subject *subject, const
 
 /* The tables of append certify: made before the first fault, dropped after the last. append does
  * not touch a table of the same name that it did not make, unless --recreate names it. */
-/* Makes both tables, with an index on the first where the database can check one, and marks them.
- * An existing table is refused unless --recreate allows append to drop it. */
+/* Makes and marks both tables. The first table gets an index if the database can check indexes. An
+ * existing table is refused unless --recreate allows append to drop it. */
 enum status tables_make(const struct plan *plan, struct adapter_conn *conn,
                         const struct connection_info *connection, struct error *error);
 
@@ -48,8 +48,7 @@ void tables_free_setup(struct setup *setup);
  * transaction in doubt that was not found must not appear later, and a transaction with a finding
  * is not judged again. So each finding belongs to one fault.
  */
-/* The rows that were found, a bit for each row of every transaction, and counts of what was
- * read. */
+/* The rows that were found: one bit for each row of every transaction. */
 struct audit {
     struct account *account;
     struct fault_result *result; /* result that receives the findings */
@@ -70,15 +69,15 @@ enum status audit_begin(struct audit *audit, struct account *account, struct fau
 void audit_end(struct audit *audit);
 
 /* Takes one row that was read; `text` need not be terminated. A row is foreign if no transaction of
- * the account has a row with its identity, whatever its checksum. Any other row is torn if its text
- * does not match its checksum. */
+ * the account has a row with this identity, even if the checksum is right. Any other row is torn if
+ * its text does not match its checksum. */
 void audit_take(struct audit *audit, const struct rows_id *id, const char *text, size_t length,
                 int64_t checksum);
 
 /* Judges all transactions, once all tables have been read, and updates the account. */
 void audit_judge(struct audit *audit);
 
-/* What the functions below need; `conn` is open. */
+/* The arguments of the functions below; `conn` is open. */
 struct audit_reading {
     struct audit *audit;
     const struct adapter *adapter;

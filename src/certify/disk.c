@@ -46,7 +46,7 @@ static enum status fail(struct error *error, const char *what, const char *path)
 }
 
 /* Makes the file of the image and a file system in it. Removes the file's name, so that the file
- * disappears with this program. */
+ * disappears when this program ends. */
 static enum status make_image(struct disk *disk, const char *path, uint64_t bytes,
                               struct error *error)
 {
@@ -233,8 +233,8 @@ static enum status mount_theirs(const struct disk *disk, struct error *error)
 }
 
 /* Waits until no file system uses the device. If another mount namespace keeps a copy of the mount,
- * the file system stays without power, and mounting the device would only show the same file system
- * again. */
+ * the file system stays shut down, and a new mount of the device would show the same file system.
+ */
 static bool await_last_mount(const struct disk *disk)
 {
     const int64_t until_ns = mono_now_ns() + UNMOUNT_NS;
@@ -249,8 +249,8 @@ static bool await_last_mount(const struct disk *disk)
     return true;
 }
 
-/* Opens the folder below a mount, on the file system of its parent folder. Returns -1 if the kernel
- * does not allow it. */
+/* Opens the folder that a mount hides; the folder is on the file system of its parent folder.
+ * Returns -1 if the kernel does not allow this. */
 static int open_below(const struct disk_mount *mount)
 {
     const char *name = strrchr(mount->folder, '/');

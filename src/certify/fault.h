@@ -8,7 +8,7 @@
 
 #include "append/error.h"
 
-/* Each entry: enumerator, name in --faults, and the words of the certificate for what it does. */
+/* Each entry: enumerator, name in --faults, and the certificate's description of the fault. */
 #define FAULTS(X)                                                                                  \
     X(KILL, "kill", "SIGKILL of all of the server's processes")                                    \
     X(POWER, "power",                                                                              \

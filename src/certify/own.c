@@ -19,12 +19,12 @@
 enum {
     RECIPE_WORDS_MAX = 16,
     SPARE_SESSIONS = 10,
-    /* longest folder for temporary files; a longer folder leaves no room for the path of a socket,
-     * which has at most 107 bytes */
+    /* most bytes of the path of the folder for temporary files; a longer path leaves no room for
+     * the path of a socket, which has at most 107 bytes */
     TEMP_BYTES_MAX = 64
 };
 
-/* The folders in the folder of an own server, $D and $R. */
+/* The two folders of a server of append's own: $D and $R. */
 static const char *const folder_names[] = {"data", "run"};
 
 /* How append makes a server of its own. In the words, $D stands for the data directory, $R for a
@@ -278,8 +278,8 @@ static enum status order_embedded(struct subject *subject, enum server_order ord
     return STATUS_OK;
 }
 
-/* Ends and removes a server of either kind. For an embedded database, which has no keeper,
- * keeper_end does nothing. */
+/* Ends and removes a server of append's own or an embedded database. An embedded database has no
+ * keeper, so keeper_end does nothing for it. */
 static void end_own(struct subject *subject)
 {
     keeper_end(&subject->keeper);
@@ -293,7 +293,8 @@ static void end_own(struct subject *subject)
 static const struct subject_kind own_server = {
     .is_own = true, .begin = begin_server, .order = order_server, .end = end_own};
 
-/* A database in the process of the writers: it ends with them, and new writers start it. */
+/* A database in the process of the writers: the database ends with the writers, and new writers
+ * start it again. */
 static const struct subject_kind embedded = {.is_own = true,
                                              .refused = 1U << FAULT_STOP | 1U << FAULT_RESTART |
                                                         1U << FAULT_NETWORK,
@@ -316,7 +317,7 @@ static const struct recipe recipes[] = {
      .user = "append",
      .database = "postgres",
      .first_sql = "create extension if not exists amcheck",
-     /* without the settings wal_writer_..., the server writes its log whenever 1 MB of it is new */
+     /* without the settings wal_writer_..., the server flushes its log after each new 1 MB */
      .unsafe_kill = "synchronous_commit=off wal_writer_delay=10s wal_writer_flush_after=1GB "
                     "wal_buffers=64MB",
      .unsafe_power = "fsync=off"},
@@ -359,8 +360,9 @@ static bool is_open_to_all(const char *folder)
     return true;
 }
 
-/* Returns the folder for the folders of own servers: TMPDIR if it suits, else /tmp. With root, the
- * server runs as another user, who must be able to enter the folder. */
+/* Returns the folder in which append makes the folder of its own server: TMPDIR if it is suitable,
+ * else /tmp. If append runs as root, the server runs as another user, who must be able to enter the
+ * folder. */
 static const char *choose_temp(void)
 {
     const char *temp = getenv("TMPDIR");

@@ -19,7 +19,8 @@
  *
  * Only this process and its children see the mount (in their own mount namespace), and the kernel
  * removes the loop device with the last mount. So nothing stays after the processes have ended,
- * however they ended. Needs CAP_SYS_ADMIN. Main thread, while it is the only one.
+ * however they ended. Needs CAP_SYS_ADMIN. To be called in the main thread, while there are no
+ * other threads.
  */
 enum {
     DISK_PATH_BYTES = 512,
@@ -63,23 +64,23 @@ void disk_sync(const struct disk *disk);
  * *found. */
 unsigned disk_find_mount(dev_t device, struct disk_mount *found);
 
-/* Takes the file system of the user's server as the disk whose power is cut, if it is ext4 or XFS,
- * holds nothing but `data`, the server's data directory, no process but `server` and its
- * descendants uses it, the server writes no file elsewhere, and no other mount namespace keeps it
- * mounted. Otherwise refuses, with the reason in *error, and changes nothing. disk_destroy does not
- * remove such a disk. */
+/* Takes the file system of the user's server as the disk whose power is cut. The file system must
+ * be ext4 or XFS, and hold only `data`, the server's data directory. Only `server` and its
+ * descendants may use the file system, no other mount namespace may have it mounted, and the server
+ * may not write files elsewhere. Otherwise refuses, with the reason in *error, and changes nothing.
+ * disk_destroy does not remove such a disk. */
 enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct error *error);
 
 /* Cuts the power. The file system then refuses all access. */
 enum status disk_cut_power(struct disk *disk, struct error *error);
 
-/* Unmounts and mounts the disk again, once no process uses it. */
+/* Waits until no process uses the disk, then unmounts the disk and mounts it again. */
 enum status disk_remount(struct disk *disk, struct error *error);
 
 /* Unmounts the disk, and removes the image. Does nothing if there is no disk. */
 void disk_destroy(struct disk *disk);
 
-/* What can be done with a server. */
+/* The orders to a server. */
 enum server_order {
     SERVER_MAKE,     /* runs the command that makes the data directory, and waits for its end; only
                         for append's own server */
@@ -101,8 +102,8 @@ enum server_order {
  * SIGKILL reaches all of the server's processes at once, none is left over as a zombie, and the
  * kernel ends all of them, with the server's shared memory, when the keeper ends. The keeper ends
  * when this program ends, whatever the reason. Where namespaces are not allowed, the keeper adopts
- * the orphans among its descendants and finds the server's processes by /proc. Main thread, while
- * it is the only one.
+ * the orphans among its descendants and finds the server's processes by /proc. To be called in the
+ * main thread, while there are no other threads.
  */
 /* The commands that make and start a server. All members are borrowed and constant. */
 struct keeper_server {

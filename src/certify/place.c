@@ -43,7 +43,7 @@ static void add_mount(struct certificate *certificate, dev_t device)
     }
 }
 
-/* Adds the device below a file system and its write cache. */
+/* Adds the model and the write cache of the device below a file system. */
 static void add_device(struct certificate *certificate, dev_t number)
 {
     static const char *const folders[] = {"", "../"}; /* a partition has no queue of its own */

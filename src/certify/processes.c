@@ -117,7 +117,7 @@ static void signal_tree(const struct process_tree *tree, int number)
 void processes_signal(pid_t root, bool with_root, int number)
 {
     struct process_tree *tree = calloc(1, sizeof *tree);
-    /* the tree is found before `root` ends, because its children then get another parent */
+    /* the tree is found before `root` ends, because the children of `root` then get a new parent */
     if (tree != NULL && find_tree(tree, root)) {
         if (with_root) {
             kill(root, number);

@@ -3,9 +3,9 @@
  *
  * Each session numbers its transactions from 0. A transaction writes a single row, a batch or, if
  * the database has transactions, rows of two tables. The seed, the session and the number decide
- * what it writes, so that a row that is read back can be judged without a copy. Every row has its
- * identity, the number of rows that its transaction writes to this table, a text, and a checksum
- * over all of these.
+ * the values of the rows, so append can check a row that is read back without a copy of the row.
+ * Every row has its identity, the number of rows that its transaction writes to this table, a text,
+ * and a checksum over all of these.
  */
 #ifndef CERTIFY_ROWS_H
 #define CERTIFY_ROWS_H

@@ -3,8 +3,8 @@
  *
  * append makes its own server in an empty folder, on a disk of its own if the faults cut its power,
  * and the server ends with append. The user's server is found by its port and started again with
- * the user's command. An embedded database has no process: its writers are killed instead. Main
- * thread, while it is the only one.
+ * the user's command. An embedded database has no process: its writers are killed instead. To be
+ * called in the main thread, while there are no other threads.
  */
 #ifndef CERTIFY_SUBJECT_H
 #define CERTIFY_SUBJECT_H
@@ -35,7 +35,7 @@ struct subject_words {
     size_t count;
 };
 
-/* A kind of server: what append does with it. */
+/* A kind of server, with the functions that append calls for this kind. */
 struct subject_kind {
     bool is_own;      /* append makes the server, and removes it at the end */
     unsigned refused; /* faults that the server cannot have: bits 1 << kind */
@@ -57,7 +57,8 @@ struct subject {
     const struct subject_kind *kind;
     const struct plan *plan;
     struct fault_counts faults; /* the faults that are planned */
-    struct writers *writers;    /* their process may end and be reaped like any other child */
+    struct writers *writers;    /* the process of the writers may end, and is reaped like any other
+                                   child */
     int log;                    /* descriptor for the output of the server; negative: not open */
     struct disk disk;
     /* SQL for each new connection, with the options of an embedded database */
@@ -75,11 +76,11 @@ struct subject {
     struct keeper keeper;
 
     /* only for the user's server */
-    pid_t pid;          /* its process */
-    bool is_ending;     /* append has asked the process to end, and it had not ended in time */
+    pid_t pid;          /* process of the server */
+    bool is_ending;     /* append asked the process to end, but the process did not end in time */
     uint64_t started;   /* processes_started of `pid`, when it was found */
-    uint64_t since;     /* moment of `begin`, as processes_started counts: a process that is older
-                           is not the restarted server */
+    uint64_t since;     /* moment of `begin`, in the unit of processes_started: a process that
+                           started earlier is not the restarted server */
     pid_t starter;      /* process of the command that starts the server; 0: that command has
                            ended */
     int starter_status; /* status of the starter that waitpid returned, valid after the starter has
