@@ -102,8 +102,8 @@ enum exit_code subject_choose(struct subject *subject, const struct fault_counts
 enum exit_code subject_choose_own(struct subject *subject, struct target *target,
                                   struct error *error);
 
-/* Begins as the kind says, with the server's output in the folder of the run. If this fails, the
- * subject has ended. */
+/* Calls `begin` of the subject's kind. The server's output goes to server.log in the folder of the
+ * run. On failure subject_begin has already called subject_end. */
 enum status subject_begin(struct subject *subject, struct writers *writers,
                           const struct plan_texts *options, struct error *error);
 
@@ -114,10 +114,10 @@ static inline int subject_shut_signal(const struct subject *subject)
     return number != 0 ? number : SIGTERM;
 }
 
-/* Gives the server an order, which its kind carries out. */
+/* Gives the server an order: calls `order` of the subject's kind. */
 enum status subject_order(struct subject *subject, enum server_order order, struct error *error);
 
-/* Takes the disk of the user's server, if its power is to be cut: see disk_adopt. Called before the
+/* Takes the disk of the user's server if a power loss is planned: see disk_adopt. Called before the
  * first fault. `data_folder` is the data directory that the server reports; --data-directory takes
  * precedence. Does nothing for append's own server. */
 enum status subject_adopt_disk(struct subject *subject, const char *data_folder,
@@ -128,9 +128,9 @@ enum status subject_adopt_disk(struct subject *subject, const char *data_folder,
  * settings. */
 const char *subject_unsafe(const struct subject *subject);
 
-/* Adds the facts about what the server's data lies on, as far as they can be found: file system,
- * mount options, device and its write cache, kernel. `data_folder` is the data directory that the
- * server reports. */
+/* Adds the known facts about the storage of the server's data: file system, mount options, device,
+ * write cache of the device, kernel. `data_folder` is the data directory that the server reports.
+ */
 void subject_describe(const struct subject *subject, const char *data_folder,
                       struct certificate *certificate);
 
@@ -139,8 +139,8 @@ void subject_describe(const struct subject *subject, const char *data_folder,
 enum status subject_break(struct subject *subject, const struct fault *fault, int64_t *at_ns,
                           struct error *error);
 
-/* Ends as the kind says. subject_end may be followed by subject_begin; subject_fini also removes
- * the folder of append's own server. */
+/* Calls `end` of the subject's kind. subject_end may be followed by subject_begin; subject_fini
+ * also removes the folder of append's own server. */
 void subject_end(struct subject *subject);
 void subject_fini(struct subject *subject);
 

@@ -52,8 +52,8 @@ static enum status find_old(const struct plan *plan, struct adapter_conn *conn,
     return status;
 }
 
-/* Writes the statement that creates a table. Refuses a database in which append cannot make it, or
- * would not recognise it later. */
+/* Writes the statement that creates a table. Refuses a database in which append cannot create the
+ * table, or could not recognise the table later. */
 static enum status write_create(const struct plan *plan, const struct connection_info *connection,
                                 unsigned number, struct buffer *sql, struct error *error)
 {

@@ -121,8 +121,8 @@ static bool has_mounts_below(const char *folder)
     return has;
 }
 
-/* Looks for a file beside the folders that lead from the root of a file system to the data
- * directory. Writes its path to `other`. */
+/* Looks for a file of a file system that is neither in the data directory nor one of the parent
+ * folders of the data directory. Writes the path of the file to `other`. */
 static bool has_other_files(const char *root, const char *data, char *other, size_t size)
 {
     char path[DISK_PATH_BYTES];
@@ -157,9 +157,9 @@ static bool is_on(const char *path, dev_t device)
     return stat(path, &about) == 0 && about.st_dev == device;
 }
 
-/* Looks in the data directory and its folders, `levels` deep, for a link to another file system,
- * for example of a log or a tablespace: the power of that file system would not be cut. A folder
- * that cannot be read may have such a link. Writes the path, below `folder`, to `other`. */
+/* Looks in the data directory `folder`, down to `levels` levels of folders, for a link to another
+ * file system. A log or a tablespace may be on that file system, and its power would not be cut. A
+ * folder that cannot be read counts as a link. Writes the path of the link to `other`. */
 static bool has_links_out(const char *folder, dev_t device, unsigned levels, char *other,
                           size_t size)
 {
@@ -179,13 +179,14 @@ static bool has_links_out(const char *folder, dev_t device, unsigned levels, cha
     if (entries != NULL) {
         closedir(entries);
     } else if (errno != ENOTDIR && errno != ENOENT && errno != ELOOP) {
-        has = true; /* it may contain such a link */
+        has = true; /* the folder may contain such a link */
         snprintf(other, size, "%s", folder);
     }
     return has;
 }
 
-/* Returns whether a process has its folder, root, program or an open file on a device. */
+/* Returns whether the working directory, the root, the program or an open file of a process is on a
+ * device. */
 static bool uses(pid_t pid, dev_t device)
 {
     static const char *const links[] = {"cwd", "root", "exe"};
@@ -238,8 +239,8 @@ static bool is_other_user(pid_t pid, struct look *look)
     return uses(pid, look->device) && !processes_is_of(pid, look->server);
 }
 
-/* Returns whether the file that the descriptor has open can be written anywhere, not only at its
- * end. */
+/* Returns whether the process can write anywhere in the open file, not only at the end of the file.
+ */
 static bool is_writable(pid_t pid, const char *descriptor)
 {
     char path[80], line[80] = "";
@@ -255,9 +256,10 @@ static bool is_writable(pid_t pid, const char *descriptor)
     return (flags & O_ACCMODE) != O_RDONLY && (flags & O_APPEND) == 0;
 }
 
-/* Looks for a file on another file system, or a block device, for example with a log or a table,
- * that a process of the server writes: its power would not be cut. Ignores the standard streams and
- * files opened with O_APPEND, to which servers write messages, and files without a name. */
+/* Returns whether a process of the server writes a file on another file system, or a block device.
+ * A log or a table may be in that place, and its power would not be cut. Ignores the standard
+ * streams and files opened with O_APPEND, to which servers write messages, and files without a
+ * name. */
 static bool writes_elsewhere(pid_t pid, struct look *look)
 {
     char path[300];
@@ -292,9 +294,9 @@ static bool shares_mounts(pid_t pid)
            readlink(path, theirs, sizeof theirs - 1) > 0 && strcmp(ours, theirs) == 0;
 }
 
-/* Looks in another mount namespace for a mount of the device that stays when the device is
- * unmounted below look->parent here. The kernel also unmounts it below the parent's peers and
- * slaves. */
+/* Returns whether a mount of the device in the mount namespace of process `pid` stays after this
+ * process has unmounted the device below look->parent. The kernel then also unmounts the device
+ * below the peers and slaves of look->parent. */
 static bool keeps_mounted(pid_t pid, struct look *look)
 {
     const struct disk_mount *parent = &look->parent;

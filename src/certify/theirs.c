@@ -28,8 +28,8 @@ static bool is_running(const struct subject *subject)
            processes_started(subject->pid) == subject->started;
 }
 
-/* Finds the server's process by its port or socket, if it has started since `since`. Another server
- * may listen on the same port of another address: append must not break it. */
+/* Finds the server's process by its port or socket, if the process started after `since`. Another
+ * server may listen on the same port of another address: append must not break it. */
 static enum status find_listening(struct subject *subject, uint64_t since, struct error *error)
 {
     struct procfs_process found = {.pid = 0};
@@ -182,8 +182,8 @@ static enum status shut(struct subject *subject, struct error *error)
     return STATUS_OK;
 }
 
-/* Stops the server. A child process continues the server when this process orders it, and also when
- * this process is killed. */
+/* Stops the server. A child process continues the server when this process closes `guarding` or is
+ * killed. */
 static enum status stop(struct subject *subject, struct error *error)
 {
     int ends[2];
@@ -258,9 +258,9 @@ static enum status check(struct subject *subject, struct error *error)
     return STATUS_FATAL;
 }
 
-/* Mounts the server's file system again, and starts a server that a fault has ended: it must not
- * stay down. Does not start it on an empty folder, where some start commands make a new database.
- */
+/* Mounts the server's file system again, and starts the server if a fault has ended it. If the file
+ * system cannot be mounted, does not start the server: some start commands would make a new
+ * database in the empty folder. */
 static void end(struct subject *subject)
 {
     struct error error = {.kind = ERROR_NONE};

@@ -42,7 +42,7 @@ static void fail(struct writer *writer, const struct error *error)
     if (!atomic_exchange(&account->has_error, true)) {
         account->error = *error;
     }
-    /* the program reads the error only after it has seen this number */
+    /* the main process reads the error only after this number has become greater than 0 */
     atomic_fetch_add(&account->failed, 1);
 }
 
@@ -59,7 +59,8 @@ static enum status open_session(struct writer *writer, struct error *error)
 }
 
 /* Appends the rows that a transaction writes to one table. *kept becomes the number of rows that
- * the server kept. It can be above 0 for a refused batch, if the server keeps a part of a batch. */
+ * the server kept. This number can be above 0 for a refused batch, if the server keeps a part of a
+ * batch. */
 static enum status append_rows(struct writer *writer, const struct rows_id *id, uint64_t *kept,
                                struct error *error)
 {
@@ -80,7 +81,8 @@ static enum status append_rows(struct writer *writer, const struct rows_id *id, 
     return status;
 }
 
-/* Writes a transaction. REJECTED: the server kept nothing of it, unless *is_partly_kept. */
+/* Writes a transaction. REJECTED: the server kept no row of the transaction, unless
+ * *is_partly_kept. */
 static enum status write_transaction(struct writer *writer, uint64_t number,
                                      const unsigned sizes[ROWS_TABLES], bool *is_partly_kept,
                                      struct error *error)
@@ -193,7 +195,8 @@ static void *write_all(void *argument)
     return NULL;
 }
 
-/* Makes the server write a checkpoint whenever the program asks for one. Ends when that fails. */
+/* Makes the server write a checkpoint whenever the main process asks for a checkpoint. Returns when
+ * a checkpoint fails. */
 static void *write_checkpoints(void *argument)
 {
     const struct writers *of = argument;
@@ -237,8 +240,8 @@ static void *write_checkpoints(void *argument)
     return NULL;
 }
 
-/* Cuts the connections of all sessions whenever the program asks for it, until the writers are to
- * end. */
+/* Cuts the connections of all sessions whenever the main process asks for a cut, until the writers
+ * are to end. */
 static void watch(struct writer *writers, unsigned count)
 {
     struct account *account = writers->of->account;

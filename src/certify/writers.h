@@ -3,8 +3,9 @@
  * thread writes one transaction after the other and stores its outcome in the account. A thread
  * whose connection is lost connects again.
  *
- * The writers are a process of their own because an embedded database is part of it: killing the
- * server is then killing the writers. The caller has no other threads while it starts them.
+ * The writers run in a process of their own, because an embedded database is part of that process:
+ * to kill such a server, append kills the writers. The caller has no other threads while it starts
+ * the writers.
  */
 #ifndef CERTIFY_WRITERS_H
 #define CERTIFY_WRITERS_H

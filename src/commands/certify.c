@@ -1,4 +1,5 @@
-/* append certify: breaks a server again and again under load, and proves what it keeps. */
+/* append certify: breaks a server again and again under load, and checks that the server keeps
+ * every acknowledged row. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -230,7 +231,7 @@ static enum exit_code fail(FILE **junit, const struct plan *plan, enum exit_code
 static enum exit_code certify(struct subject *subject, const struct plan *plan, FILE **junit,
                               struct certificate *certificate, struct error *error)
 {
-    /* mounts of this process end with it, even if it is killed */
+    /* the mounts of this process disappear when the process ends, even if the process is killed */
     if (subject->kind->is_own && subject->faults.counts[FAULT_POWER] > 0 &&
         disk_enter_namespace(error) != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;
@@ -250,8 +251,8 @@ static enum exit_code certify(struct subject *subject, const struct plan *plan, 
     return EXIT_CODE_OK;
 }
 
-/* Writes the files, prints the statement, and returns the exit code after printing its reason. An
- * output that cannot be written does not hide a verdict. */
+/* Writes the files, prints the statement, and returns the exit code after printing its reason.
+ * Reports the verdict even if an output cannot be written. */
 static enum exit_code conclude(const struct certificate *certificate, FILE **junit)
 {
     static char statement[CERTIFICATE_STATEMENT_BYTES];

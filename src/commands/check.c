@@ -84,8 +84,8 @@ static enum exit_code check(const struct plan *plan, bool has_target)
         report.failure = error.text;
     }
     /* The exit code and the line for stderr name the limit that is too low. If all limits are high
-     * enough, they say why the database could not be queried, because a run would fail for the same
-     * reason. */
+     * enough, the code and the line say why the database could not be queried: a run would fail for
+     * the same reason. */
     const struct limit *failed = NULL;
     const uint64_t certain = limits_sessions(&list, false, &failed);
     report.fitting = limits_sessions(&list, true, &report.first);

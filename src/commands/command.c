@@ -1,4 +1,4 @@
-/* The table of commands, help, and the functions by which all commands print. */
+/* The table of commands, the help, and the functions with which all commands print. */
 #include "commands/command.h"
 #include "ranks/ranks.h"
 
@@ -23,7 +23,7 @@
 #define PATIENCE_NS MONO_NS_PER_S
 
 enum {
-    FORM_COLUMNS = 25 /* columns of the help in which an option's form stands */
+    FORM_COLUMNS = 25 /* width of the column of the help that shows the form of an option */
 };
 
 static enum exit_code command_help(int argc, char **argv);
@@ -663,7 +663,7 @@ int command_print(const char *text, size_t length)
         TICK_MS = 50
     };
     const bool was_interrupted = interrupt_requested();
-    /* a pipe that poll says is writable takes PIPE_BUF bytes without blocking */
+    /* when poll reports that a pipe is writable, a write of PIPE_BUF bytes does not block */
     const size_t most = isatty(STDOUT_FILENO) == 1 ? 1 : PIPE_BUF;
     for (size_t done = 0; done < length;) {
         struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};

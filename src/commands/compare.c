@@ -1,8 +1,9 @@
 /*
  * append compare A B: compares two runs or two sweeps.
  *
- * For two runs the ratios are shown and nothing is tested, because one run does not show how much
- * its figures vary. For two sweeps with --repeat some figures of each cell are tested:
+ * For two runs the ratios are shown and nothing is tested, because a single run does not show how
+ * much figures vary from run to run. For two sweeps with --repeat some figures of each cell are
+ * tested:
  *
  *     LESS, MORE  the whole confidence interval of the ratio is beyond the threshold, so that the
  *                 difference is certain and large enough to matter
@@ -41,10 +42,10 @@
 enum {
     FORMAT_VERSION = 1,
     SIDES = 2, /* the sides A and B */
-    /* largest high / low of an interval whose bounds are written; beyond it, the text only says
-     * that values vary too much */
+    /* largest ratio of the bounds of an interval, high / low, for which the text shows the bounds;
+     * with a larger ratio the text only says that values vary too much */
     VAGUE = 3,
-    OTHERS_ALIKE = 5, /* difference in other programs' CPU, in percent, below which it is ignored */
+    OTHERS_ALIKE = 5,  /* a smaller difference in other programs' CPU is ignored; in percent */
     BUSY_PERCENT = 90, /* host CPU, in percent, at which programs wait for CPUs */
     WHY_BYTES = 192,
     NAME_BYTES = 256,
@@ -82,7 +83,7 @@ struct comparison {
     struct tree cautions;    /* list of texts */
     bool is_clouded;         /* something other than the server may explain a difference */
     /* caution that the table had different numbers of rows before A and before B, so that reads
-     * cannot be compared; "" if no cell needs it */
+     * cannot be compared; "" if no cell needs this caution */
     char other_rows[WHY_BYTES];
     struct tree cells;   /* list of the cells; for two runs it has a single cell */
     struct tree crossed; /* bounds of --fail-if that are crossed */
@@ -657,7 +658,7 @@ static enum status check_bounds(struct comparison *comparison, const struct boun
 
 /* The text for people: lines of at most 80 columns, except for paths of folders. */
 
-/* Adds what distinguishes a cell: "10 sessions, 1,000 records, fsync=off". */
+/* Adds the name of a cell: "10 sessions, 1,000 records, fsync=off". */
 static void add_cell_name(struct buffer *line, const json_t *cell)
 {
     const uint64_t sessions = (uint64_t)number_of(cell, "sessions");

@@ -55,8 +55,8 @@ static enum exit_code explain(const char *folder, int number)
                              strerror(number));
 }
 
-/* Connects to the socket in a folder. Returns a descriptor, or -errno. The path goes through the
- * folder's descriptor, so it is short. */
+/* Connects to the socket in a folder. Returns a descriptor, or -errno. The path of the socket uses
+ * the folder's descriptor, so that it fits into a socket address. */
 static int connect_to(const char *folder)
 {
     const struct timeval patience = {.tv_sec = PATIENCE_S};
@@ -98,7 +98,7 @@ static bool add_body(struct buffer *body, const char *change, bool *is_utf8)
     return text != NULL;
 }
 
-/* Sends the request and reads the answer until its end. Returns its length, or -errno. */
+/* Sends the request and reads the whole answer. Returns the length of the answer, or -errno. */
 static ssize_t ask(int sock, const struct buffer *body, char answer[ANSWER_BYTES])
 {
     struct buffer request = {0};

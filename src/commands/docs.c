@@ -1,9 +1,9 @@
 /*
- * Writes the documents that follow from the tables of commands, options, adapters and figures: the
- * manual page, in the mdoc language, docs/options.md, and the completions for bash and zsh.
+ * Writes the documents that are made from the tables of commands, options, adapters and figures:
+ * the manual page, in the mdoc language, docs/options.md, and the completions for bash and zsh.
  *
- * This is a program of the build, not part of append. Its input is a template, in which it replaces
- * every line "@NAME@" with the part that has this name.
+ * This is a program of the build, not part of append. The input of the program is a template. The
+ * program replaces every line "@NAME@" of the template with the part that has this name.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -30,7 +30,7 @@ enum {
 
 #define PAUSE_NS (100 * MONO_NS_PER_MS)
 
-/* Time beyond a hold that a slow server may need to answer one append of every session. */
+/* Time after the end of a hold in which a slow server may answer one append of every session. */
 #define PATIENCE_NS (30 * MONO_NS_PER_S)
 
 /* Functions of the sampler's thread. */
@@ -97,8 +97,8 @@ static void show(struct job *job, const struct progress_state *now)
     progress_show(&job->progress, &all);
 }
 
-/* Ends the run if a condition of --stop-when holds. Neither the warm-up nor an interval in which
- * the last session finished counts. */
+/* Ends the run if a condition of --stop-when holds. Ignores the warm-up, and the interval in which
+ * the last session finished. */
 static void check_conditions(struct job *job, const struct sampler_turn *turn)
 {
     const int64_t begin_ns = turn->work_start_ns + job->plan->warm_up_ns;
@@ -151,7 +151,7 @@ static void *measure(void *argument)
 }
 
 /* Returns the number of rows in all tables before the run. If all known hosts have equal numbers of
- * rows, they are taken for one database, which is counted once. */
+ * rows, the hosts are assumed to be one database, and its rows are counted once. */
 static uint64_t rows_before(const struct setup *setup)
 {
     uint64_t sum = 0, at_first = 0;
@@ -423,7 +423,8 @@ enum exit_code job_load(struct job *job, struct error *error)
     const struct setup *setup = &job->setup;
     struct result *result = job->result;
     const int64_t start_ns = ranks_agree_start(job->ranks);
-    /* setup need not report to the other ranks any more: during a run messages flow all the time */
+    /* the set-up need no longer show the other ranks that this rank is alive: during a run all
+     * ranks send messages all the time */
     job->setup.ranks = NULL;
     if (start_ns == 0) {
         return ranks_report_loss(job->ranks, error);
@@ -529,7 +530,8 @@ void job_find_limits(struct job *job)
         setup_query_limits(&inquiry, job->plan, job->ranks, &error) == EXIT_CODE_OK) {
         job->evidence->server_after = inquiry.server;
         job->evidence->has_server_after = true;
-    } /* without an answer the settings stay unknown; verification will report the server */
+    } /* without an answer the settings stay unknown; verification will report that the server does
+         not answer */
     evidence_find_limits(job->evidence, job->result, &job->result->findings);
 }
 

@@ -31,8 +31,8 @@
 #include "trace/switches.h"
 #include "trace/trace.h"
 
-/* The state of a run or a search. The caller zeroes it, except for the members of a search; job_do
- * releases it, whatever step it reached. */
+/* The state of a run or a search. The caller zeroes the job, except for the members of a search.
+ * job_do releases the job, whatever step the job has reached. */
 struct job {
     struct ranks *ranks; /* the ranks of the run, borrowed; NULL if this process runs alone */
     struct rank_exchange exchange; /* texts that this rank received or keeps for merging */
@@ -95,12 +95,12 @@ struct job {
     void (*on_level)(void *context, const struct level *level, const struct level *seen);
 };
 
-/* Makes the plan from the options in job->given. Meanwhile the other ranks are kept informed that
- * this rank is alive, because it may have to wait for the server. */
+/* Makes the plan from the options in job->given. Meanwhile shows the other ranks that this rank is
+ * alive, because this rank may have to wait for the server. */
 enum exit_code job_make_plan(struct job *job, struct error *error);
 
-/* The steps of a job, in their order. job.c, job_begin.c and job_ranks.c have them. Unless a
- * step returns OK, *error says why, and the caller passes both to job_finish. */
+/* The steps of a job, in their order; they are in job.c, job_begin.c and job_ranks.c. If a step
+ * does not return OK, *error says why, and the caller passes the code and *error to job_finish. */
 
 /* Does everything that can fail before the first session: files, limits, server, table, memory. */
 enum exit_code job_begin(struct job *job, struct error *error);
@@ -108,8 +108,8 @@ enum exit_code job_begin(struct job *job, struct error *error);
 /* Returns the server whose processes this rank measures. */
 struct server_selector job_select_server(struct job *job);
 
-/* Starts the tracer that job_begin_trace loaded. Only a rank that measures the server's processes
- * traces. */
+/* Starts the tracer that job_begin_trace loaded. A rank that does not measure the server's
+ * processes frees the tracer instead. */
 enum exit_code job_start_trace(struct job *job, struct error *error);
 
 /* Runs the sessions, and measures while they are connected. */

@@ -191,7 +191,7 @@ static enum exit_code check_kernel_waits(const struct job *job, struct error *er
                : EXIT_CODE_OK;
 }
 
-/* Checks on rank 0 that a rank traces, if the plan asks for a trace. */
+/* If the plan asks for a trace, checks on rank 0 that at least one rank traces. */
 static enum exit_code check_traced(struct job *job, struct error *error)
 {
     const enum io_trace level = job->plan->io_trace;
@@ -312,8 +312,8 @@ static enum exit_code prepare_tables(struct job *job, struct error *error)
     return code == EXIT_CODE_OK ? verify_prepare(&job->setup, plan, &job->facts, error) : code;
 }
 
-/* Sends the other ranks what rank 0 found in the tables that it prepared. Then the other ranks open
- * the tables. */
+/* Sends the facts about the prepared tables from rank 0 to the other ranks. Then the other ranks
+ * open the tables. */
 static enum exit_code share_tables(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;

@@ -30,8 +30,8 @@ static void judge_rank(const struct job *job, struct result *result)
     const uint64_t missing = result->batches.not_sent + counters[RECORDER_SKIPPED] +
                              counters[RECORDER_TRANSACTIONS_NOT_BEGUN];
     if (missing == 0 && result->stop_reason == STOP_DURATION) {
-        /* This rank sent all rows that were due for it. It is not judged by the rate, because other
-         * ranks may have had more to send. */
+        /* This rank sent all rows that were due. The rate does not count against this rank, because
+         * other ranks may have had more to send. */
         context.rate_rows_per_s = 0;
     }
     const double share = (double)plan_share(plan).count / plan->sessions;
@@ -159,7 +159,7 @@ static enum exit_code join_ranks(struct job *job, struct error *error)
     return code;
 }
 
-/* Ends a rank other than 0. It leaves reporting to rank 0, unless rank 0 is lost. */
+/* Ends a rank other than 0. Such a rank leaves the report to rank 0, unless rank 0 is lost. */
 static enum exit_code leave(const struct job *job)
 {
     struct error error = {.kind = ERROR_NONE};

@@ -8,8 +8,8 @@
 #include "commands/command.h"
 
 /* Opens the standard streams that were closed before the program began. Otherwise a file of the run
- * would get the number of a stream, and the messages for this stream. Reading and writing still
- * fail. */
+ * would get the number of a stream, and messages for this stream would go into the file. The opened
+ * streams can be neither read nor written. */
 static void keep_stream_numbers(void)
 {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
