@@ -259,7 +259,7 @@ static bool is_writable(pid_t pid, const char *descriptor)
 /* Returns whether a process of the server writes a file on another file system, or a block device.
  * A log or a table may be in that place, and its power would not be cut. Ignores the standard
  * streams and files opened with O_APPEND, to which servers write messages, and files without a
- * name. */
+ * name. Writes the path to look->other. */
 static bool writes_elsewhere(pid_t pid, struct look *look)
 {
     char path[300];

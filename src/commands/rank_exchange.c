@@ -136,7 +136,7 @@ enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *p
     return EXIT_CODE_OK;
 }
 
-/* Stores the script in a file of this machine's memory. Returns false with the reason in errno. */
+/* Stores the script in a file in memory. Returns false with the reason in errno. */
 static bool keep_script(struct rank_exchange *exchange, const char *text)
 {
     const size_t length = strlen(text);
@@ -250,7 +250,7 @@ static struct result *make_whole(const struct ranks *ranks, const struct plan *p
     return whole;
 }
 
-/* Adds the sessions of a lost rank, and the counters that it sent last. */
+/* Adds the sessions of a lost rank, and the last counters that this rank sent. */
 static void add_lost(struct merge *merge, const struct ranks *ranks, const struct plan *plan,
                      unsigned rank)
 {

@@ -11,9 +11,9 @@
 #include "ranks/ranks.h"
 
 /* The texts that the plan of a rank other than 0 points into, and the intervals and samples that a
- * rank keeps for merging. The caller zeroes it and releases it with rank_exchange_fini. */
+ * rank keeps for merging. The caller zeroes the struct, and releases it with rank_exchange_fini. */
 struct rank_exchange {
-    struct buffer text; /* rank 0's command line, and what rank 0 found out for its plan */
+    struct buffer text; /* rank 0's command line, and the facts that rank 0 found for its plan */
     char **words;       /* words of the command line; they point into `text` */
     char *out;          /* folder of this rank's files; owned */
     int script;         /* descriptor + 1 of the file that holds the script; 0: no file */
@@ -33,7 +33,8 @@ enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *p
                                        struct error *error);
 
 /* Receives rank 0's plan, for plan_follow. *lead borrows from *exchange. On any code except OK,
- * *error says why and must be passed to ranks_agree; its text is empty if rank 0 has ended. */
+ * *error says why and must be passed to ranks_agree; the text of *error is empty if rank 0 has
+ * ended. */
 enum exit_code rank_exchange_receive_plan(struct rank_exchange *exchange, struct ranks *ranks,
                                           struct plan_lead *lead, struct error *error);
 
@@ -42,15 +43,15 @@ bool rank_exchange_pack(struct buffer *bytes, const struct rank_exchange *exchan
                         const struct result *result, struct recorder *recorder,
                         const struct rank_result *rank_result);
 
-/* The merged result of all ranks, and the content of its files. */
+/* The merged result of all ranks, and the content of the run's files. */
 struct rank_exchange_whole {
     struct result *result;
     struct merge *merge;
 };
 
-/* Waits for the results of the other ranks and merges them with rank 0's own, which is packed in
- * `bytes`. Frees `bytes`. The caller owns *whole, even when the code is not OK and *error says why.
- */
+/* Waits for the results of the other ranks and merges them with the result of rank 0, which is
+ * packed in `bytes`. Frees `bytes`. The caller owns *whole, even when the code is not OK and *error
+ * says why. */
 enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
                                    const struct result *rank_0, struct buffer *bytes,
                                    struct rank_exchange_whole *whole, struct error *error);

@@ -24,7 +24,7 @@
 #define TICK_NS MONO_NS_PER_S
 #define HASTY_TICK_NS (50 * MONO_NS_PER_MS)
 #define PLAIN_LINE_NS (30 * MONO_NS_PER_S)
-#define RESUMED "resumed" /* follows the folder in an order to other ranks, after the 0 byte */
+#define RESUMED "resumed" /* word of an order to other ranks, after the folder and a 0 byte */
 
 enum {
     LOG_TAIL_BYTES = 4096,
@@ -214,7 +214,8 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
 
 /* The runs. */
 
-/* Records the outcome of run `index`, from how its program ended and the files that it left. */
+/* Records the outcome of run `index`, from the way in which its program ended and from the files of
+ * the run. */
 static void record_outcome(struct sweep *sweep, size_t index, const struct child_end *end)
 {
     struct saved_sweep_run *run = &sweep->results.runs[index];
@@ -445,7 +446,7 @@ static int open_log(const struct sweep *sweep, const struct saved_sweep_run *run
 {
     char path[PATH_BYTES];
     sweep_path(sweep, run, ".log", path);
-    unlink(path); /* it may be the log of an earlier run, or a pipe */
+    unlink(path); /* the file may be the log of an earlier run, or a pipe */
     const int log =
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (log < 0) {
@@ -473,9 +474,10 @@ static enum exit_code order_ranks(const struct sweep *sweep, const struct saved_
     return has_order ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
 }
 
-/* Makes a pipe with the password for a run's standard input: the file of the password may be a pipe
- * that this call has read to its end. The password is in no file and on no command line. *in
- * becomes the end that the run reads. */
+/* Makes a pipe for a run's standard input, and writes the password into the pipe. The run cannot
+ * read --password-file itself, because that file may be a pipe that this call has read to its end.
+ * So the password is in no file and on no command line. *in becomes the end of the pipe that the
+ * run reads. */
 static enum exit_code hand_password(const struct sweep *sweep, int *in, struct error *error)
 {
     char line[sizeof sweep->given.password + 1];
@@ -587,7 +589,7 @@ static void follow(struct sweep *sweep)
         snprintf(out, sizeof out, "--out=%s.rank%u", folder, rank);
         const char *const argv[] = {"append", "--quiet", out, NULL};
         /* A sweep that resumes removes the folder of an interrupted run. In a new sweep, the run
-         * refuses a folder that is there: it belongs to an earlier sweep. */
+         * refuses an existing folder, because that folder belongs to an earlier sweep. */
         const char *left = out + strlen("--out=");
         const bool is_resumed = strcmp(folder + strlen(folder) + 1, RESUMED) == 0;
         const int number = is_resumed ? file_remove_folder(left) : 0;
@@ -614,7 +616,8 @@ static void follow(struct sweep *sweep)
             break;
         }
     }
-    /* on a machine without rank 0 the sweep's folder may be empty now: remove it then */
+    /* on a machine without rank 0 the sweep's folder may be empty now: rmdir removes only an empty
+     * folder */
     char *slash = strrchr(order.length > 0 ? order.bytes : "", '/');
     if (slash != NULL) {
         *slash = '\0';

@@ -53,8 +53,8 @@ struct sweep {
     struct plan given;          /* the options; if the sweep resumes, the options of its start */
     struct plan plan;           /* plan of the first run; owned */
     struct facts facts;         /* facts of `plan` */
-    /* If parts of the target come from sweep.json, because this call leaves them out: the arguments
-     * that the user has to give again to confirm the target ("TARGET again"); else NULL. */
+    /* The arguments that the user has to give again to confirm the target, such as "TARGET again".
+     * NULL unless parts of the target come from sweep.json because this call leaves them out. */
     const char *place;
     /* options to save, as "--batch=50", without options of the scope OPTION_OF_CALL; owned */
     json_t *words;
@@ -64,13 +64,13 @@ struct sweep {
     /* number of the first variant whose tables differ from the tables of variant 0; 0 if all
      * variants have the same tables */
     size_t other_shape;
-    char working_folder[PLAN_PATH_BYTES]; /* folder at which relative paths of the options begin */
+    char working_folder[PLAN_PATH_BYTES]; /* folder to which relative paths in the options refer */
 
     enum sweep_table table;
     struct ranks *ranks;
     bool is_stopped; /* a signal reached a rank, or a rank was lost */
     bool has_begun;  /* a run was started, so a TABLE_MADE table is the sweep's own */
-    bool has_made;   /* this call started the first run, and the table did not exist before it */
+    bool has_made;   /* this call started the first run, before which the table did not exist */
     bool has_marks;  /* the database can keep the mark of a table that append makes */
     json_t *changes; /* changed settings of the server, read after the last run; owned */
     char started_utc[40];
@@ -95,7 +95,7 @@ const char *sweep_variant(const struct saved_sweep *sweep, const struct saved_sw
 enum exit_code sweep_create_files(struct sweep *sweep, struct error *error);
 
 /* Opens and locks the folder. Returns EXIT_CODE_USAGE if another sweep, or a run of another sweep,
- * has locked it; sweep->lock is -1 only if the folder cannot be opened. */
+ * has locked the folder; sweep->lock is -1 only if the folder cannot be opened. */
 enum exit_code sweep_lock_folder(struct sweep *sweep, const char *folder, struct error *error);
 
 /* Replaces all files, each in one step, so that readers never see half a file. sweep.json is the
@@ -117,8 +117,8 @@ const char *sweep_format_figure(double value, char text[UNITS_TEXT_BYTES]);
 
 /* Functions of sweep_plan.c. */
 
-/* Completes *sweep with its runs. They follow from the given options, or from the folder of the
- * sweep that resumes, which is locked before it is read. */
+/* Fills in the runs of *sweep, from the given options or from the folder of the sweep that resumes.
+ * That folder is locked before it is read. */
 enum exit_code sweep_make_plan(struct sweep *sweep, struct error *error);
 
 #endif

@@ -413,8 +413,8 @@ static size_t format_cell(const struct saved_sweep *sweep, size_t s, size_t colu
                             sweep_format_figure(figure.highest, highest), mark);
 }
 
-/* Writes the tables, sessions down and records or variants across, at most 80 columns wide. Columns
- * that do not fit follow below. */
+/* Writes the tables, at most 80 characters wide. A table has a row for each number of sessions, and
+ * a column for each number of records or each variant. Columns that do not fit follow below. */
 static void write_tables(FILE *stream, const struct saved_sweep *results, bool has_script)
 {
     const char *corner =

@@ -31,7 +31,7 @@ static const struct given_option *find_given(const struct plan *plan, const char
     return NULL;
 }
 
-/* Returns whether an option may have another value with --resume than at the sweep's start. */
+/* Returns whether --resume may change the value of an option. */
 static bool is_replaceable(const struct option_entry *entry)
 {
     return entry->scope == OPTION_OF_CALL || entry->scope == OPTION_OF_PLACE;
@@ -51,14 +51,14 @@ static enum exit_code refuse(const struct sweep *sweep, const char *what, struct
     return EXIT_CODE_USAGE;
 }
 
-/* Locks and reads the folder of a sweep that resumes. The lock comes first: a sweep that still
- * works in the folder would end runs that were read as pending. */
+/* Locks and reads the folder of a sweep that resumes. Without the lock, a sweep that still works in
+ * the folder could end runs that this call has read as pending. */
 static enum exit_code read_folder(struct sweep *sweep, const char *folder, struct error *error)
 {
     struct error unlocked = {0};
     const enum exit_code code = sweep_lock_folder(sweep, folder, &unlocked);
     const bool is_open = sweep->lock >= 0;
-    /* if the folder cannot be opened, the reading says that it is not the folder of a sweep */
+    /* if the folder cannot be opened, saved_sweep_read says that it is not a sweep's folder */
     if ((!is_open || code == EXIT_CODE_OK) &&
         saved_sweep_read(&sweep->results, folder, error) != STATUS_OK) {
         return error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
@@ -69,7 +69,7 @@ static enum exit_code read_folder(struct sweep *sweep, const char *folder, struc
     return code;
 }
 
-/* Reads the folder of a sweep that resumes, and restores the options that it was started with to
+/* Reads the folder of a sweep that resumes, and restores the options of the sweep's start to
  * sweep->given. */
 static enum exit_code restore_options(struct sweep *sweep, struct error *error)
 {
@@ -339,7 +339,8 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
     for (size_t i = 0; i < sessions->count * records->count * variants->count; i++) {
         struct plan other = *given, *plan = i == 0 ? &sweep->plan : &other;
         *plan = other;
-        /* the first plan recognises the server on a port; the other plans use its adapter */
+        /* the first plan recognises the server on a port; the other plans use the adapter of the
+         * first plan */
         plan->adapter_name = i == 0 ? given->adapter_name : sweep->plan.adapter->name;
         plan->sessions = (unsigned)sessions->values[i % sessions->count];
         plan->records = records->values[i / sessions->count % records->count];
