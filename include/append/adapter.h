@@ -2,12 +2,13 @@
  * The adapter contract: everything that append requires of a database.
  *
  * An adapter is a `const struct adapter` with static lifetime. The adapter defines its own struct
- * adapter_conn, a connection. One thread at a time uses a connection; interrupt and name_session
- * are the exceptions. An adapter never prints, exits, retries or keeps statistics. It never sleeps,
- * except while another session has locked a database inside the program, and it reads a clock only
- * for deadlines: of open, of a reconnect and of end_sessions. Its only writable statics are an
- * atomic number for connections, and thread-local variables for the callbacks of a client library.
- * Retries, pacing and accounting are the work of the session, which calls the adapter.
+ * adapter_conn, a connection. One thread at a time uses a connection; only interrupt and
+ * name_session may be called by a second thread. An adapter never prints, exits, retries or keeps
+ * statistics. It never sleeps, except while another session has locked a database inside the
+ * program, and it reads a clock only for the deadlines of open, of a reconnect and of end_sessions.
+ * Its only writable statics are an atomic counter that numbers the connections, and thread-local
+ * variables for the callbacks of a client library. Retries, pacing and accounting are the work of
+ * the session, which calls the adapter.
  *
  * Every operation that can fail returns enum status and records its first error in *error. `error`
  * is never NULL, and adapters do not check for NULL. An operation that several adapters can share
@@ -16,7 +17,8 @@
  * An adapter is either built in or a shared library (struct adapter_module, below). For shared
  * libraries, the declarations in include/append are stable as long as ADAPTER_ABI stays the same. A
  * program with another ADAPTER_ABI refuses the library; the library must then be rebuilt and
- * perhaps changed. A library can call no other functions of the program.
+ * perhaps changed. The only functions of the program that a library can call are those that
+ * include/append declares.
  *
  * After append_open, append_rows or append_close returns anything but STATUS_OK, no append is open.
  * After STATUS_LOST, only append_lost, drop and close are valid on the connection.
@@ -53,7 +55,7 @@ struct adapter_library; /* a client library loaded at run time; each adapter def
 struct server_facts {
     uint64_t statement_bytes_max; /* longest statement that the server accepts; 0 = unknown */
     bool has_no_bulk_path; /* the server does not support the adapter's fastest way to append */
-    bool is_pooled;        /* a pooler may run each statement in another server session */
+    bool is_pooled;        /* a pooler may run each statement in a different server session */
     bool has_no_columns;   /* tables have no declared columns: a row may have any columns */
 
     /* Storage engines without rollback, "MyISAM,Aria": when a statement fails at one row, the rows
@@ -67,7 +69,7 @@ struct server_facts {
 struct target {
     const char *scheme; /* name of the adapter */
     const char *url;    /* the URL as the user gave it; NULL if the target is not a URL; the other
-                           members override its parts */
+                           members override parts of the URL */
     const char *path;   /* ADAPTER_FILE: path of the database file; ADAPTER_STRING: the string after
                            the scheme */
     const char *host;   /* name or address of the server, or folder of its Unix socket */
@@ -91,14 +93,15 @@ struct target {
                                      the adapter's own */
     bool creates_nothing;         /* open does not create a missing database */
 
-    /* May be NULL. Called from time to time while open waits, by any thread. If it returns true,
-     * open gives up and returns LOST with ERROR_CANCELLED. */
+    /* May be NULL. Any thread may call the function from time to time while open waits. If the
+     * function returns true, open gives up and returns LOST with ERROR_CANCELLED. */
     bool (*is_cancelled)(void);
 
-    /* May be NULL. For protocols in which the server sends the first bytes: open calls it once, in
-     * its own thread, if a server that accepted the connection has sent nothing for some seconds.
-     * Returns true if the server speaks another protocol; open then gives up and returns LOST with
-     * ERROR_CANCELLED. The call may take up to 1 s, which does not count towards the time limit. */
+    /* May be NULL. For protocols in which the server sends the first bytes: open calls the function
+     * once, in the thread that called open, if a server that accepted the connection has sent
+     * nothing for some seconds. Returns true if the server speaks another protocol; open then gives
+     * up and returns LOST with ERROR_CANCELLED. The call may take up to 1 s, which does not count
+     * towards the time limit of open. */
     bool (*is_another)(void *silence_context);
     void *silence_context;
 };
@@ -126,20 +129,21 @@ struct server_limits {
     size_t count; /* number of entries in `sessions`; limits that are switched off are left out */
     struct session_limit sessions[SESSION_LIMITS_MAX];
     unsigned tasks_per_session; /* processes or threads that the server starts for each session; 0 =
-                                   sessions share them */
+                                   the sessions share processes or threads */
     unsigned files_per_session; /* file descriptors that the server's listening process keeps for
                                    each session */
     bool is_pooled; /* a pooler listens in front of the server; the pooler's limits are unknown */
 };
 
 /* SQL templates of append's own queries and statements, in the database's dialect. $0 stands for
- * the table's name, $1 to $3 for its columns n1 to n3, all quoted; $4 for a run's tag, a value of
- * n1. A member is NULL if the database has no statement for its purpose. */
+ * the quoted name of the table, $1 to $3 for the quoted names of the table's columns n1 to n3, and
+ * $4 for the tag of a run, which is a value of n1. A member is NULL if the database has no such
+ * statement. */
 struct sql_templates {
     const char *count;   /* returns the number of the table's rows: "select count(*) from $0" */
     const char *nothing; /* the cheapest possible query: "select 1" */
-    const char *create;  /* creates the table where columns need not be declared; NULL if columns
-                            must be declared */
+    const char *create;  /* creates the table in a database that needs no declarations of columns;
+                            NULL if columns must be declared */
     const char *drop;    /* drops the table if it exists */
     const char *tags;    /* returns the distinct values of $1 */
     const char *rows; /* returns columns $2 and $3 of the rows whose column $1 is $4; -1 in place of
@@ -157,17 +161,18 @@ struct unsupported {
 /* Queries for a table's size and place on the server's disk. $0 stands for the table's name,
  * quoted; $5 for the table's name as a string literal. */
 struct storage_queries {
-    const char *directory;     /* folder of the database's files, as a path on the server's machine;
-                                  NULL if the server does not report it */
+    const char *directory; /* query for the folder of the database's files, a path on the server's
+                              machine; NULL if the server does not report the folder */
     bool is_working_directory; /* the folder is the server process's working directory */
     /* queries that return the size of the table with its indexes, in bytes; append uses the first
      * query that returns a number; NULL-terminated */
     const char *const *sizes;
-    const char *privilege_note;  /* note for the user when the server refuses the queries: it names
-                                    the missing privilege; NULL if the privilege is unknown */
-    const char *const *counters; /* queries that return names and numbers: the server's counts of
-                                    its writes and syncs; append uses the first query that returns
-                                    rows; NULL-terminated; NULL if the server does not count them */
+    const char *privilege_note; /* note for the user when the server refuses the queries; the note
+                                   names the missing privilege; NULL if the privilege is unknown */
+    /* queries that return names and numbers: the server's counts of writes and syncs; append uses
+     * the first query that returns rows; NULL-terminated; NULL if the server does not count writes
+     * and syncs */
+    const char *const *counters;
 };
 
 /* The thing that a call waits for at the server. */
@@ -186,50 +191,52 @@ enum wait_class {
     WAIT_CLASSES
 };
 
-/* Names of waits that have no type. WAIT_QUERY: time in a query, which append divides among the
- * query's waits after the run. WAIT_REST: the part of that time that no counter explains. */
+/* Names of waits that have no type. WAIT_QUERY: the time in a query; after the run, append divides
+ * this time among the query's waits. WAIT_REST: the part of the time that no counter explains. */
 #define WAIT_QUERY "query"
 #define WAIT_REST "in no counter"
 
 /* Queries that show what the sessions of a database wait for. */
 struct wait_queries {
-    /* Each query returns a row for each session: the session's number as in struct session_name; 1
-     * if the session works on a call, else 0; type and event of its wait as the database names
-     * them, NULL if it does not wait; and the number of its process or thread on the server's
-     * machine, or NULL. A row with the number 0 stands for all sessions without a row of their own.
-     * append uses the first query that succeeds; NULL-terminated. */
+    /* Each query returns a row for each session. The cells of a row: the session's number as in
+     * struct session_name; 1 if the session works on a call, else 0; the type and the event of the
+     * session's wait in the words of the database, both NULL if the session does not wait; and the
+     * number of the session's process or thread on the server's machine, or NULL. A row with the
+     * number 0 stands for all sessions without a row of their own. append uses the first query that
+     * succeeds; NULL-terminated. */
     const char *const *polls;
-    const char *privilege; /* text for the user: what the report lacks without the privilege for a
-                              query, and the privilege's name; NULL if no privilege helps */
+    const char *privilege; /* text for the user: the name of the privilege that a query needs, and
+                              the part of the report that is missing without the privilege; NULL if
+                              no privilege helps */
 
     /* The type of a wait names a stage of the session's work, in which the session may run or wait.
      * If the server is on this machine, the kernel reports whether the session waits, and the
      * kernel's name for the wait becomes the event. */
     bool has_stages;
 
-    /* Query that returns at most one row: the session that holds the lock for which the session
-     * with the number ? waits. The cells: the holder's number, its application or user, its state,
-     * and its statement. NULL if the database does not show the holder. */
+    /* Query that returns at most one row, about the session that holds the lock for which the
+     * session with the number ? waits. The cells of the row: the holder's number, application or
+     * user, state and statement. NULL if the database does not show the holder. */
     const char *blocker;
 
     /* Queries that return names and numbers: counts that the server keeps. append reports how much
-     * the counts grew during the run. Queries that fail are left out, because versions differ;
-     * NULL-terminated. NULL if there are no such queries. */
+     * the counts grew during the run. Queries that fail are skipped, because not every version of
+     * the server has every count; NULL-terminated. NULL if there are no such queries. */
     const char *const *counters;
 
-    /* Queries for the times by which the share of WAIT_QUERY in the polls is divided after the run.
-     * They return rows with the name of an operation or statement, a wait, and a time in any unit,
-     * for the database's queries that have ended. A row with the wait "" has the whole time; the
-     * whole time less the times of the other rows is WAIT_REST. Only the proportions of the times
-     * count. The values of ? are the number of the session that asks, and the seconds since the
-     * polls began: the answer must leave out older queries. append uses the first query that
-     * returns rows; NULL-terminated. NULL if the polls show each wait. */
+    /* Queries for the times of SQL queries that have ended. After the run, append divides the share
+     * of WAIT_QUERY in the polls in proportion to these times. A row has the name of an operation
+     * or statement, a wait, and a time in any unit. A row with the wait "" has the whole time; the
+     * whole time less the times of the other rows is WAIT_REST. The first ? is the number of the
+     * session that asks. The second ? is the number of seconds since the polls began: the answer
+     * must leave out older SQL queries. append uses the first query that returns rows;
+     * NULL-terminated. NULL if the polls show each wait. */
     const char *const *times;
     /* text for the user: why the queries in `times` returned no rows, and what helps */
     const char *no_times;
 
     unsigned least_gap_ms; /* shortest time between two polls, in ms, if polls disturb the server;
-                              0: polls do not disturb it */
+                              0: polls do not disturb the server */
 
     /* The classes of waits; the first entry that fits counts. Case is ignored. A NULL fits every
      * text. A type or event that ends in '*' fits every text that begins with the part before the
@@ -242,19 +249,20 @@ struct wait_queries {
 
 /* Statements that keep a short text with a table until the table is dropped: the mark by which
  * append recognises the tables that it created. $0 stands for the table's name, $1 for the table's
- * name as a literal, $6 for the text as a literal, $7 for the table's first column, $8 for the new
- * text and $9 for the old text as quoted names. */
+ * name as a literal, $6 for the text as a literal, $7 for the table's first column, and $8 and $9
+ * for the new and the old text, each written as a quoted name. */
 #define TABLE_MARK_PREFIX "made by append: "
 struct table_mark_statements {
     const char *read;  /* query that returns the text as one cell; ? is the table's name in this
                           query, in `place` and in `others` */
     const char *place; /* query that returns one cell: the names of database and table or, if the
                           server numbers its tables, the table's number; so a copy of the table with
-                          the same text has another place */
-    /* queries that return objects that depend on the table, "orders refers to it". The second cell
-     * is the object's name if the object is a table whose text contains TABLE_MARK_PREFIX: append
-     * then reads that table's mark. Otherwise the second cell is NULL or missing. Objects that
-     * append certainly created may be left out. Every query is run; NULL-terminated */
+                          the same text has a different place */
+    /* queries that return objects that depend on the table. The first cell is a text such as
+     * "orders refers to it". The second cell is the object's name if the object is a table whose
+     * text contains TABLE_MARK_PREFIX: append then reads that table's mark. Otherwise the second
+     * cell is NULL or missing. Objects that append certainly created may be left out. Every query
+     * is run; NULL-terminated */
     const char *const *others;
     const char *write;       /* statement that replaces the text */
     const char *write_parts; /* statement that writes the text to the partitions of a table that
@@ -265,8 +273,9 @@ struct table_mark_statements {
 
 /* Templates for a table that is divided into parts. $0 stands for the table's name and $2 for the
  * column that decides a row's part, both quoted; $3 for the number of parts; $4 and $5 for the
- * number of one part, from 1 and from 0; $6 and $7 for its range, from $6 to below $7; $8 for a
- * name for the part, quoted; $9 for all parts, with commas between. */
+ * number of one part, counted from 1 and from 0; $6 and $7 for the range of the part, which
+ * includes $6 and excludes $7; $8 for the quoted name of the part; $9 for all parts, separated by
+ * commas. */
 struct partition_statements {
     const char *hash, *range; /* text after the closing bracket of CREATE TABLE, for parts by hash
                                  and parts by range */
@@ -285,7 +294,8 @@ struct partition_statements {
 /* Foreign keys of a database that takes FOREIGN KEY in CREATE TABLE. */
 struct foreign_key_statements {
     const char *engine; /* the storage engine that keeps foreign keys; "" if any engine does */
-    const char *count;  /* query for the number of foreign keys of the table ? */
+    const char *count;  /* query for the number of foreign keys of the table whose name is the
+                           parameter */
 };
 
 /* Queries for the server's settings that decide durability and speed, as they apply to this
@@ -295,9 +305,9 @@ struct settings_queries {
                                    append uses the first query that succeeds; NULL-terminated */
 
     /* Queries about one table, whose name is the parameter `?`. Every query is run; each returns
-     * names and values. If the table's rows are not durable, the name is that of a setting in
-     * `weak`, and the value is the table's name. Other names and values describe the table: its
-     * indexes, triggers and foreign keys. NULL-terminated. */
+     * names and values. If the table's rows are not durable, the returned name is the name of a
+     * setting in `weak`, and the value is the table's name. Other names and values describe the
+     * table: its indexes, triggers and foreign keys. NULL-terminated. */
     const char *const *table_queries;
 
     const struct weak_setting {
@@ -307,8 +317,8 @@ struct settings_queries {
     } * weak;                     /* settings that weaken durability; ends with a zeroed entry */
 };
 
-/* Statements by which append certify tests what a server keeps. A member is NULL if the database
- * has no statement for its purpose. */
+/* Statements with which append certify tests which data a server keeps. A member is NULL if the
+ * database has no such statement. */
 struct integrity_statements {
     /* statement that writes changed pages to the data files; $0 is the table */
     const char *checkpoint;
@@ -316,13 +326,13 @@ struct integrity_statements {
     const char *uptime;      /* query whose first row has, in its last cell, the number of seconds
                                 since the server was started */
     const char *unavailable; /* query that returns the reason why `check` cannot be run, as one
-                                cell; no row, NULL or "" if it can be run. NULL if `check` can
-                                always be run */
+                                cell; the query returns no row, NULL or "" if `check` can be run.
+                                The member is NULL if `check` can always be run */
 
     /* Query that reads the table and its indexes; $0 and $5 are replaced as in struct
-     * storage_queries. A returned row whose last cell is neither "" nor "ok" names damage. If the
-     * cell before it is "note", the last cell is not damage, but the reason why the table was not
-     * checked; a later row with "ok" cancels the note. An error of the server itself
+     * storage_queries. A returned row whose last cell is neither "" nor "ok" reports damage, unless
+     * the cell before the last cell is "note". Then the last cell is the reason why the table was
+     * not checked; a later row with "ok" cancels the note. An error of the server itself
      * (ERROR_SERVER) is also damage. */
     const char *check;
 };
@@ -342,8 +352,8 @@ struct connection_info {
     uint16_t port;
     char user[128];
     char database[128];
-    bool is_embedded;      /* the database runs inside this process; also set when the adapter does
-                              not have ADAPTER_EMBEDDED, for example SQLite through ODBC */
+    bool is_embedded;      /* the database runs inside this process; also true if an adapter without
+                              ADAPTER_EMBEDDED has such a database, for example SQLite through ODBC */
     char dialect[32];      /* the SQL dialect: the name of the database's own adapter */
     char identifier_quote; /* '"' or '`'; 0: names are not quoted */
     const char *not_in_names; /* characters that a name cannot contain, even quoted; NULL if any
@@ -362,14 +372,15 @@ struct connection_info {
     /* statement that lifts, for this connection, a server setting that limits the rows of a result;
      * static; NULL if there is no such setting */
     const char *lift_row_limit;
-    /* query for the tables that a rollback does not change back: returns the table's name, its
-     * storage engine, and whether it is in this database (1 or 0); static; NULL if there is no such
-     * table, or if that is unknown */
+    /* query for the tables whose changes a rollback does not undo. The cells of a row: the table's
+     * name, the table's storage engine, and 1 if the table is in this database, else 0. Static;
+     * NULL if the database has no such tables, or if this is unknown */
     const char *lasting_tables;
     /* first words of statements that a rollback undoes, besides queries, INSERT, UPDATE, DELETE and
      * similar statements; lower case; static; NULL-terminated; NULL if unknown */
     const char *const *undone;
-    bool has_schemas; /* a database is divided into schemas: target.schema names one */
+    bool has_schemas; /* a database is divided into schemas, and target.schema is the name of a
+                         schema */
 
     char address[64];          /* address of the peer; "": the same as `host` */
     bool has_created_database; /* open created the database, which was missing */
@@ -379,30 +390,33 @@ struct connection_info {
     const struct unsupported *unsupported;
     struct server_facts facts;
 
-    /* How this database creates a table that a script declares; NULL if it cannot create one.
+    /* How this database creates a table that a script declares. declare_column is NULL if the
+     * database cannot create such a table.
      *
      * declare_column writes the text that follows a column's name in CREATE TABLE: the type, NOT
      * NULL and, with `is_numbered`, the clause that makes the database number the rows inserted
-     * without this column. It returns false when the database does not support the type.
+     * without this column. declare_column returns false when the database does not support the
+     * type.
      *
-     * create_tail follows the closing bracket. If it ends in "()", the key's columns are written
-     * between these brackets; otherwise the key is declared as PRIMARY KEY.
+     * create_tail is the text after the closing bracket of CREATE TABLE. If create_tail ends in
+     * "()", the key's columns are written between these brackets; otherwise the key is declared as
+     * PRIMARY KEY.
      *
      * number_from writes the statement that makes the numbering continue after the table's highest
      * number, or "" if no statement is needed. */
     bool (*declare_column)(const struct column *column, bool is_numbered, char *text, size_t size);
     const char *create_tail;
     void (*number_from)(const char *table_name, const char *column_name, char *sql, size_t size);
-    bool can_skip_index; /* the database knows CREATE INDEX IF NOT EXISTS; without it, an index that
-                            exists is refused with ERROR_EXISTS */
+    bool can_skip_index; /* the database knows CREATE INDEX IF NOT EXISTS; false: the database
+                            refuses to create an existing index, with ERROR_EXISTS */
     const char *analyze; /* template, see struct sql_templates, of the statement that updates the
                             planner's statistics on table $0; static; NULL if not needed */
     const struct partition_statements
-        *partitions; /* templates for partitions; static; NULL if the database does not divide
-                        tables, or is not known to */
+        *partitions; /* templates for partitions; static; NULL if the database cannot divide tables,
+                        or if this is unknown */
     const struct foreign_key_statements
         *foreign_keys; /* facts about foreign keys; static; NULL if CREATE TABLE takes no FOREIGN
-                          KEY, or is not known to */
+                          KEY, or if this is unknown */
     char note[240];    /* one line for the user about how this connection works */
     const struct wait_queries *waits; /* queries for waits; static; NULL if unknown */
 };
@@ -411,14 +425,15 @@ enum {
     STATEMENT_SLOTS_MAX = 4096
 };
 
-/* A statement to run; constant. With is_prepared, it outlives every connection that ran it. */
+/* A statement to run, which never changes. With is_prepared, the statement outlives every
+ * connection that has run it. */
 struct statement {
     /* text in this database's dialect; parameters are ? outside quotes and comments */
     const char *sql;
     const char *name;   /* the statement's name in the server's log; may be NULL */
-    bool is_prepared;   /* true: one statement that is run repeatedly, and that the adapter prepares
-                           if that is faster. false: one or several statements, which the adapter
-                           sends as text each time */
+    bool is_prepared;   /* true: one statement that is run repeatedly; the adapter prepares the
+                           statement if preparing is faster. false: one or several statements,
+                           which the adapter sends as text each time */
     bool reads_numbers; /* one query that returns whole numbers, perhaps in millions of rows: the
                            adapter reads each row as cheaply as it can */
     unsigned slot; /* 1 to STATEMENT_SLOTS_MAX: the connection keeps one prepared statement for each
@@ -434,7 +449,7 @@ struct transaction {
     const char *isolation; /* "serializable", "repeatable read", "read committed", "read
                               uncommitted"; NULL for the server's default */
     bool writes; /* the transaction contains a statement that writes: a database with a single write
-                    lock may take it at once */
+                    lock may take the lock when the transaction begins */
 };
 
 /* One value of a result row. A whole number is COLUMN_INT64 or COLUMN_TEXT; all other values are
@@ -466,8 +481,8 @@ struct append_loss {
                           lost: the last rows sent */
 };
 
-/* The reason why a prepared statement failed: the server has forgotten the statement, or a table
- * has changed. */
+/* Whether a prepared statement failed because it was stale: the server had forgotten the statement,
+ * or a table had changed. */
 enum staleness {
     STALE_NOT,
     STALE_AGAIN,  /* nothing was done: prepare the statement again, then run it again */
@@ -482,15 +497,16 @@ struct probe;            /* a protocol to recognise, see append/client_socket.h 
 struct adapter {
     const char *name;           /* name of the adapter, and of its URL scheme; lower case */
     const char *const *aliases; /* other names that users know the adapter by, NULL-terminated; may
-                                   be NULL. Only read for built-in adapters */
+                                   be NULL. Aliases are read for built-in adapters only */
     const char *summary;        /* description of the adapter in one line, for --help */
     unsigned flags;             /* flags of enum adapter_flag, or-ed */
     uint16_t default_port;
     char identifier_quote;     /* '"' or '`'; 0: names are not quoted. inspect may change it */
     const char *engine_clause; /* the words between CREATE TABLE (...) and the name of a storage
-                                  engine; NULL = a table cannot choose its engine */
-    const char *syslog_sql; /* SQL that creates the default table, syslog_table, as schemas/syslog
-                               does for built-in adapters; NULL if append does not create it */
+                                  engine; NULL = the engine of a table cannot be chosen */
+    /* SQL that creates the default table, syslog_table; for built-in adapters, schemas/syslog has
+     * this SQL. NULL if append does not create the table */
+    const char *syslog_sql;
     size_t stack_bytes; /* stack that a session's thread needs with this client library, in bytes */
     unsigned files_per_session; /* file descriptors that one connection keeps open */
     int shut_signal; /* signal that makes the server end its sessions and shut down cleanly; 0:
@@ -501,8 +517,9 @@ struct adapter {
     const struct probe *probe;     /* how the adapter recognises its servers */
     const void *own;               /* data that only the adapter uses */
 
-    /* Optional. Replaces files_per_session where the number depends on the target. *opening
-     * receives the descriptors that open needs in addition while it runs. */
+    /* Optional. Returns the number that replaces files_per_session, if the number depends on the
+     * target. *opening receives the number of descriptors that open needs in addition while open
+     * runs. */
     unsigned (*count_files)(const struct target *target, unsigned *opening);
 
     const char *const *methods; /* ways to append, NULL-terminated; the first is the default. NULL =
@@ -511,8 +528,8 @@ struct adapter {
     /* Optional, both or neither. start loads the client library (`client_lib` is target.client_lib)
      * and sets up its global state. The main thread calls start once, before any other operation
      * except client_version and recognise. On OK, *library, which may stay NULL, is passed to every
-     * open in target.library, and to stop after the last close. On FATAL, the error names where the
-     * library was looked for, or the missing symbol. */
+     * open in target.library, and to stop after the last close. On FATAL, the error names the
+     * places where the library was searched, or the missing symbol. */
     enum status (*start)(const char *client_lib, struct adapter_library **library,
                          struct error *error);
     void (*stop)(struct adapter_library *library);
@@ -520,8 +537,8 @@ struct adapter {
     /* Optional. Writes the client library's name and version, at most `size` bytes. */
     void (*client_version)(char *text, size_t size);
 
-    /* Optional. Checks who listens on a port. Returns OK if a server of this adapter's protocol
-     * listens, REJECTED if another program listens, and LOST without a connection. */
+    /* Optional. Checks which program listens on a port. Returns OK if a server with this adapter's
+     * protocol listens, REJECTED if another program listens, and LOST if no connection was made. */
     enum status (*recognise)(const struct adapter *adapter, const char *host, uint16_t port,
                              unsigned timeout_ms, struct error *error);
 
@@ -535,13 +552,14 @@ struct adapter {
     void (*close)(struct adapter_conn *conn);
 
     /* Optional. Called by another thread: makes a call that is blocked in this connection return
-     * soon, as LOST. The connection stays open during interrupt. */
+     * soon, as LOST. The caller keeps the connection open during interrupt. */
     void (*interrupt)(struct adapter_conn *conn);
 
-    /* Optional; end_sessions needs name_session. name_session is called by another thread, like
-     * interrupt. end_sessions is called on another connection. It ends the sessions of this user
-     * that have these names, whatever they are doing, and adds their number to *ended. It gives up
-     * at the moment until_ns (CLOCK_MONOTONIC, ns). */
+    /* Optional; an adapter with end_sessions also has name_session. name_session fills *name with
+     * the identity of the connection's session; another thread calls it, like interrupt.
+     * end_sessions is called on another connection. It ends the sessions of this user that have
+     * these names, even if the sessions are working, and adds the number of ended sessions to
+     * *ended. end_sessions gives up at the moment until_ns (CLOCK_MONOTONIC, ns). */
     void (*name_session)(struct adapter_conn *conn, struct session_name *name);
     enum status (*end_sessions)(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
@@ -582,13 +600,14 @@ struct adapter {
     enum status (*append_close)(struct adapter_conn *conn, uint64_t *accepted, struct error *error);
 
     /* Optional. Called after append_rows or append_close returned LOST, before close: fills the
-     * zeroed *loss. NULL if all rows that were handed over and not accepted are in doubt. */
+     * zeroed *loss. The member is NULL if all rows that were handed over and not accepted are in
+     * doubt. */
     void (*append_lost)(const struct adapter_conn *conn, struct append_loss *loss);
 
-    /* Runs a statement and hands its rows to answer->take; all queries use it. `parameters` is a
-     * batch of one row with the values of the statement's ?, or NULL without parameters. When take
-     * returns false, the remaining rows are dropped and the result is OK, but the next call may
-     * return LOST.
+    /* Runs a statement and hands its rows to answer->take; append runs all its queries with run.
+     * `parameters` is a batch of one row with the values of the statement's ?, or NULL without
+     * parameters. When take returns false, the remaining rows are dropped and the result is OK, but
+     * the next call may return LOST.
      *
      * Outside begin and commit each statement is its own transaction. A statement that leaves a
      * transaction open is undone: FATAL with ERROR_USAGE. Between begin and commit, a statement
@@ -599,14 +618,14 @@ struct adapter {
     /* Optional. Prepares a statement. *prepared is NULL or the result of an earlier call,
      * successful or not; the new statement replaces the old one, on the server as well. On OK,
      * run_prepared runs *prepared. If *prepared is still NULL after OK, the statement was only
-     * checked, and run runs it. */
+     * checked, and append runs the statement with run. */
     enum status (*prepare)(struct adapter_conn *conn, const struct statement *statement,
                            struct adapter_prepared **prepared, struct error *error);
 
     /* Required if prepare ever sets *prepared. run_prepared works like run. *stale is STALE_NOT
      * before the call; a REJECTED call may change it. drop frees what prepare created, before the
-     * connection is closed. drop does not wait for the server, which frees its part with the
-     * connection. */
+     * connection is closed. drop does not wait for the server, which frees its own part when the
+     * connection ends. */
     enum status (*run_prepared)(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                 const struct batch *parameters, struct answer *answer,
                                 enum staleness *stale, struct error *error);
@@ -646,7 +665,7 @@ struct adapter {
  *     const struct adapter_module append_adapter_module = {
  *         ADAPTER_ABI, ADAPTER_STRUCT_BYTES, &adapter_NAME};
  *
- * Loading the library must have no other effect: `start` initialises the client library. */
+ * Loading the library must have no side effect: `start` initialises the client library. */
 struct adapter_module {
     uint32_t abi;
     uint32_t struct_bytes;

@@ -21,8 +21,8 @@
 #include "append/api.h"
 
 /* A descriptor (upper 32 bits) and the inode of its socket (lower 32 bits). The inode shows whether
- * the descriptor is still this socket: client libraries close descriptors, and another connection
- * may get the same descriptor. 0 means that the socket is unknown. */
+ * the descriptor still refers to the same socket: client libraries close descriptors, and another
+ * connection may get the same descriptor. 0 means that the socket is unknown. */
 struct client_socket {
     _Atomic uint64_t identity;
 };
@@ -87,8 +87,8 @@ enum {
  * default of all adapters when answer_timeout_ms is 0. */
 unsigned client_socket_answer_ms(unsigned answer_timeout_ms) APPEND_API(client_socket_answer_ms);
 
-/* Makes TCP watch the peer of a socket, with the times above. An answer_timeout_ms other than 0
- * replaces CLIENT_SOCKET_ANSWER_MS. */
+/* Makes TCP watch the peer of a socket, with CLIENT_SOCKET_IDLE_S, CLIENT_SOCKET_INTERVAL_S and
+ * CLIENT_SOCKET_PROBES. An answer_timeout_ms other than 0 replaces CLIENT_SOCKET_ANSWER_MS. */
 void client_socket_watch_peer(int descriptor, unsigned answer_timeout_ms)
     APPEND_API(client_socket_watch_peer);
 
@@ -109,7 +109,7 @@ struct client_deadline {
 };
 
 /* Starts the time limit. With `server_speaks_first`, target.is_another is called if the server
- * stays silent for some seconds: it checks whether the server speaks the protocol of another
+ * stays silent for some seconds, to check whether the server speaks the protocol of another
  * database. */
 void client_deadline_begin(struct client_deadline *deadline, const struct target *target,
                            bool server_speaks_first) APPEND_API(client_deadline_begin);
@@ -122,7 +122,8 @@ int client_deadline_wait(struct client_deadline *deadline, int descriptor, short
 enum probe_answer {
     PROBE_NO,
     PROBE_YES,
-    PROBE_MORE, /* the bytes so far begin a valid answer, which TCP may split anywhere */
+    PROBE_MORE, /* the bytes so far are the beginning of a valid answer, which TCP may split
+                   anywhere */
 };
 
 /* A protocol, and how to recognise its servers. */
@@ -134,14 +135,14 @@ struct probe {
     size_t question_bytes;
     enum probe_answer (*recognise)(const unsigned char *answer, size_t length);
 
-    /* Replaces recognise for answers of any length: takes each part as it arrives and may change
-     * it. Length 0: the server has ended the connection. */
+    /* Replaces recognise for answers of any length: takes each part of the answer when the part
+     * arrives, and may change the part. Length 0: the server has ended the connection. */
     enum probe_answer (*parse_part)(void *context, char *part, size_t length);
     void *context;
 };
 
-/* Checks who listens on host:port or, when host begins with '/', on the Unix socket of that path;
- * if the path is a folder, on the protocol's socket in it. Reads until the answer is complete;
+/* Checks which program listens on host:port. A host that begins with '/' is the path of a Unix
+ * socket, or of a folder with the protocol's socket. Reads until the answer is complete;
  * `timeout_ms` covers connecting and reading together. Returns OK if the protocol matches, REJECTED
  * with ERROR_UNSUPPORTED if it does not match, and LOST with ERROR_UNREACHABLE or ERROR_TIMEOUT if
  * no connection was made. Resolving the host's name has no time limit. */

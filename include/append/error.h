@@ -1,8 +1,8 @@
 /*
  * Errors as values: a kind, the database's own codes, and one line of text.
  *
- * The caller owns a struct error. It has a fixed size, and recording an error cannot fail. It
- * belongs to one thread at a time.
+ * A struct error has a fixed size, and recording an error cannot fail. The caller owns the struct,
+ * which belongs to one thread at a time.
  */
 #ifndef APPEND_ERROR_H
 #define APPEND_ERROR_H
@@ -28,7 +28,8 @@ enum status {
 enum error_kind {
     ERROR_NONE,
     ERROR_USAGE,       /* the request makes no sense */
-    ERROR_UNREACHABLE, /* nothing listens there, the host is unknown, or the network is down */
+    ERROR_UNREACHABLE, /* nothing listens at the address, the host is unknown, or the network is
+                          down */
     ERROR_TIMEOUT,     /* no answer within the time limit */
     ERROR_AUTH,        /* wrong user or password */
     ERROR_LIMIT,       /* the server has no room for one more session */
@@ -37,10 +38,11 @@ enum error_kind {
     ERROR_DEADLOCK, /* the server rolled back to end a deadlock: the transaction may be retried */
     ERROR_SERIALIZATION, /* the server rolled back because of a conflict with another transaction:
                             the transaction may be retried */
-    ERROR_READ_ONLY,   /* the server takes no writes: a standby, or set read-only; this can pass */
-    ERROR_DUPLICATE,   /* the server refused the rows: a unique key already exists */
-    ERROR_DATA,        /* the server refused the rows for another reason */
-    ERROR_EXISTS,      /* an index with this name already exists */
+    ERROR_READ_ONLY, /* the server takes no writes: it is a standby or read-only, perhaps only for a
+                        time */
+    ERROR_DUPLICATE, /* the server refused the rows: a unique key already exists */
+    ERROR_DATA,      /* the server refused the rows for another reason */
+    ERROR_EXISTS,    /* an index with this name already exists */
     ERROR_UNSUPPORTED, /* the adapter or the server cannot do this */
     ERROR_CONNECTION,  /* an open connection was lost */
     ERROR_SERVER,      /* the server failed in another way; see sqlstate and text */
@@ -55,8 +57,8 @@ struct error {
     char sqlstate[ERROR_SQLSTATE_BYTES]; /* SQLSTATE: five characters, or empty */
     char text[ERROR_TEXT_BYTES]; /* message: one line, without line breaks, truncated if too long */
 
-    /* The limit that was reached, a static string: the server's setting by its name in the manual
-     * (session_limit.name), "" = an unknown setting, ERROR_LIMIT_..., or NULL = no limit was
+    /* The limit that was reached, a static string: the name of the server's setting
+     * (session_limit.name), "" for an unknown setting, or ERROR_LIMIT_... NULL: no limit was
      * reached. */
     const char *limit;
 };
