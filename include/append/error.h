@@ -84,7 +84,7 @@ void error_prefix(struct error *error, const char *format, ...) APPEND_API(error
 /* Returns true when `error` holds an error. */
 bool error_is_set(const struct error *error) APPEND_API(error_is_set);
 
-/* Returns true when the failed call may succeed if it is repeated: a lock, a deadlock. */
+/* Returns true when the failed call may succeed if it is repeated, for example after a deadlock. */
 bool error_is_transient(const struct error *error) APPEND_API(error_is_transient);
 
 /* Returns the kind as one lower-case word ("limit", "timeout"), never NULL. */

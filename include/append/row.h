@@ -1,8 +1,9 @@
 /*
  * Rows as adapters see them: a table's columns, and batches of values in column arrays.
  *
- * Batches are borrowed: an adapter may read a batch until its call returns and keeps no pointer to
- * it. A struct table is filled once during set-up; afterwards it is read-only, for any thread.
+ * Batches are borrowed: an adapter may read a batch until the adapter's function returns, and keeps
+ * no pointer to the batch. A struct table is filled once during set-up; afterwards any thread may
+ * read the table, and none changes it.
  */
 #ifndef APPEND_ROW_H
 #define APPEND_ROW_H
@@ -79,7 +80,7 @@ struct column {
     uint32_t size;     /* longest text in characters or bytes; 0 = no limit */
     uint8_t precision; /* COLUMN_DECIMAL: total digits; 0 = no limit */
     uint8_t scale;     /* COLUMN_DECIMAL: digits after the point; COLUMN_TIME and COLUMN_TIMESTAMP:
-                          digits of a second's fraction, where the adapter queries them */
+                          digits of the fraction of a second, if the adapter queries their number */
     uint32_t native_type; /* the adapter's own number of the type (PostgreSQL: its OID) */
     bool is_nullable;
     bool is_unique;    /* the column alone is a primary key or unique index: values must differ */
@@ -89,7 +90,7 @@ struct column {
 
 struct table {
     char name[ROW_NAME_BYTES];        /* the table's name as the user wrote it, unquoted */
-    char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" where the database has only one */
+    char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" if the database has only one engine */
     bool is_missing; /* the table does not exist yet: the first row creates it, with the columns
                         that append declares */
     size_t column_count;
@@ -100,7 +101,8 @@ struct table {
 enum status table_init(struct table *table, const char *name, struct error *error)
     APPEND_API(table_init);
 
-/* Appends a copy of `column`. Fails when memory or ROW_COLUMNS_MAX is exhausted. */
+/* Appends a copy of `column`. Fails when memory runs out, or when the table already has
+ * ROW_COLUMNS_MAX columns. */
 enum status table_add_column(struct table *table, const struct column *column, struct error *error)
     APPEND_API(table_add_column);
 
@@ -144,8 +146,8 @@ struct batch {
     const struct column_data *columns; /* table->column_count entries, in the table's order */
 };
 
-/* Returns the bytes of all values, in the form in which column arrays hold them; for text, the
- * bytes of the text itself. NULL values count 0 bytes. */
+/* Returns the size of all values together, in bytes. A text counts its own length, any other value
+ * the size of an array element, and a NULL 0 bytes. */
 uint64_t batch_bytes(const struct batch *batch) APPEND_API(batch_bytes);
 
 #endif

@@ -23,12 +23,12 @@ enum sql_lexis {
     SQL_HASHES = 2,      /* # begins a comment */
 };
 
-/* Returns the enum sql_lexis flags of the dialect with this name ("mariadb"); 0 if it is
+/* Returns the enum sql_lexis flags of the dialect with this name ("mariadb"); 0 if the dialect is
  * unknown. */
 unsigned sql_lexis_of(const char *dialect) APPEND_API(sql_lexis_of);
 
 /* A user's SQL, split into statements: many drivers take one statement at a time, and some silently
- * ignore the rest. Initialise it as {.rest = sql, .lexis = …}. */
+ * ignore the rest. Initialise the struct as {.rest = sql, .lexis = …}. */
 struct sql_script {
     const char *rest;
     unsigned lexis;

@@ -17,7 +17,8 @@ struct url_parameter {
 };
 
 /* Takes the next parameter from *rest and decodes it; skips empty parameters. *is_good is set to
- * false when the parameter is too long or badly encoded. Returns false at the end and for NULL. */
+ * false when the parameter is too long or badly encoded. Returns false at the end of the text, or
+ * if *rest is NULL. */
 bool url_query_next(const char **rest, struct url_parameter *parameter, bool *is_good)
     APPEND_API(url_query_next);
 

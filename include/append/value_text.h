@@ -31,9 +31,9 @@ void civil_time_of(const struct column *column, union column_values values, size
 
 /* Writes a value of any type except text, bytes and JSON. BOOL is 1 or 0. Numbers have C's syntax;
  * FLOAT32 and FLOAT64 are the shortest text that reads back as the same number, in the locale "C".
- * The other types use ISO 8601 or their usual form; times have `digits` (0 to 9) digits of their
- * fraction, the rest is cut off. Returns the bytes written, at most VALUE_TEXT_BYTES, not
- * terminated; 0 for text, bytes and JSON. */
+ * The other types use ISO 8601 or their usual form; the fraction of a time is cut off after
+ * `digits` (0 to 9) digits. Returns the number of bytes written, at most VALUE_TEXT_BYTES; there is
+ * no terminating '\0'. Returns 0 for text, bytes and JSON. */
 size_t value_text_write(char *out, const struct column *column, union column_values values,
                         size_t row, unsigned digits) APPEND_API(value_text_write);
 
@@ -41,9 +41,9 @@ size_t value_text_write(char *out, const struct column *column, union column_val
 size_t value_text_integer(char *out, int64_t value) APPEND_API(value_text_integer);
 size_t value_text_real(char *out, double value, bool is_float) APPEND_API(value_text_real);
 
-/* Parses `word`, in the form that value_text_write writes or another usual form, and stores the
- * value in *out as the column's type holds it. Text is borrowed. Returns false if the column cannot
- * hold the value. */
+/* Parses `word`, which has the form that value_text_write writes or another usual form. Stores the
+ * value in *out, an array element of the column's type. A text borrows the bytes of `word`. Returns
+ * false if the column cannot hold the value. */
 bool value_text_read(const struct column *column, struct text_value word, void *out)
     APPEND_API(value_text_read);
 
@@ -51,7 +51,8 @@ bool value_text_read(const struct column *column, struct text_value word, void *
 bool value_text_fits(const struct column *column, struct text_value text)
     APPEND_API(value_text_fits);
 
-/* Stores an integer as `type` holds it. Returns false if it does not fit. */
+/* Stores an integer in *out, an array element of `type`. Returns false if the integer does not fit.
+ */
 static inline bool value_store_integer(enum column_type type, int64_t number, void *out)
 {
     switch (column_kinds[type].bytes) {

@@ -87,7 +87,8 @@ static bool inspect(const char *program, const char *name, struct container *con
     return is_found;
 }
 
-/* Finds the folder of the controller that counts the container's memory. */
+/* Fills container->cgroup with the cgroup folder in which `controller` counts the container's
+ * memory; the controller "" is cgroup version 2. Returns false if there is no such folder. */
 static bool find_folder(int proc, const char *controller, struct container *container)
 {
     struct cgroup_folder folder;
@@ -104,8 +105,8 @@ static bool find_folder(int proc, const char *controller, struct container *cont
     return true;
 }
 
-/* Finds the container's place on this machine. Returns false if the process is not the container's,
- * because docker or podman works on another machine. */
+/* Finds the container's place on this machine. Returns false if the process does not belong to the
+ * container: then docker or podman works on another machine. */
 static bool find_place(int proc, struct container *container)
 {
     char path[64];

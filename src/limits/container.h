@@ -28,12 +28,13 @@ struct container {
  * object. Fills id, state, is_running and pid. Returns false if the text is something else. */
 bool container_parse(const char *text, size_t length, struct container *container);
 
-/* Cuts the path of a cgroup after the part that contains the container's id; groups below it were
- * made inside the container. Returns false if no part contains the id. */
+/* Cuts the path of a cgroup after the part that contains the container's id, because the cgroups of
+ * the later parts were made inside the container. Returns false if no part contains the id. */
 bool container_cut_path(char *path, const char *id);
 
-/* Finds the container that the plan names, if it names one. Returns EXIT_CODE_USAGE on failure;
- * *error then says what to do. Returns EXIT_CODE_INTERRUPTED after a signal. */
+/* Finds the container that the plan names. Does nothing if the plan names no container. Returns
+ * EXIT_CODE_USAGE on failure; *error then says what to do. Returns EXIT_CODE_INTERRUPTED after a
+ * signal. */
 enum exit_code container_find(struct container *container, const struct plan *plan,
                               struct error *error);
 

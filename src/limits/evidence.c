@@ -13,7 +13,8 @@
 #include "base/text.h"
 #include "measure/server_find.h"
 
-/* A process that is being ended closes its connections shortly before it disappears from /proc. */
+/* How long to wait until a server that has ended disappears from /proc, and the pause between two
+ * looks at /proc. A process that ends closes its connections shortly before it disappears. */
 #define END_LIMIT_NS (500 * MONO_NS_PER_MS)
 #define END_PAUSE_NS (20 * MONO_NS_PER_MS)
 
@@ -104,14 +105,15 @@ static bool is_port_open(int proc, uint16_t port)
 }
 
 /* Reads the counters. The counters of listeners come from the server's network namespace, or from
- * our own if the server's process is unknown. The counters of a cgroup are in a file next to the
- * cgroup's limit. */
+ * this program's if the server's process is unknown. The counters of a cgroup are in a file next to
+ * the cgroup's limit. */
 static void read_counters(const struct evidence *evidence, int64_t counters[EVIDENCE_COUNTERS])
 {
     static const struct {
         enum evidence_counter counter;
         enum limit_side side;
-        enum limit_id id; /* the limit of the cgroup that has the file; LIMIT_IDS: no cgroup */
+        /* limit whose cgroup folder has the file; LIMIT_IDS: the file is in /proc */
+        enum limit_id id;
         const char *file;
         const char *name;
     } wanted[] = {
@@ -237,7 +239,7 @@ static bool is_server_there(int proc, const struct evidence_server *server)
                : errno != ENOENT && errno != ESRCH;
 }
 
-/* Notes which servers have ended; returns whether any has. */
+/* Notes which servers have ended. Returns whether at least one server has ended. */
 static bool find_gone(struct evidence *evidence)
 {
     bool is_gone = false;
@@ -329,7 +331,7 @@ static struct finding *add_finding(const struct attribution *attribution, enum l
                                    enum limit_side side, const char *name)
 {
     struct findings *findings = attribution->findings;
-    /* the list may be full: several causes can name a setting each */
+    /* the list may be full, because each cause can name a different setting */
     struct finding *finding =
         &findings->entries[findings->count < FINDINGS_MAX ? findings->count++ : FINDINGS_MAX - 1];
     *finding = (struct finding){
@@ -338,8 +340,8 @@ static struct finding *add_finding(const struct attribution *attribution, enum l
     return finding;
 }
 
-/* Adds to the finding the limit's name and the way to raise it: the advice from before the run if
- * there is any, because it allows for all sessions. */
+/* Adds the limit's name, and the advice on how to raise the limit, to the finding. Prefers the
+ * advice from before the run, because that advice allows for all sessions. */
 static void add_limit(const struct attribution *attribution, struct finding *finding,
                       const struct limit *limit, bool says_use)
 {
@@ -356,8 +358,8 @@ static void add_limit(const struct attribution *attribution, struct finding *fin
     }
 }
 
-/* Names the limit that prevented the creation of tasks: the cgroup's limit if its counter of
- * refusals grew, else the full limit with the least room. */
+/* Names the limit that prevented the creation of tasks: the cgroup's limit if the cgroup's counter
+ * of refusals grew, else the full limit with the least room. */
 static void name_tasks(const struct attribution *attribution, enum limit_side side)
 {
     const struct error *error = &attribution->first->error;
@@ -411,8 +413,8 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
     }
 }
 
-/* Names the limit for an errno with one meaning. Adds how much of the limit was in use, as a
- * confirmation. */
+/* Names the limit that an errno with a single meaning shows. Adds how much of the limit was in use,
+ * as a confirmation. */
 static void name_own(const struct attribution *attribution, enum shortage shortage)
 {
     const bool is_ports = shortage == SHORTAGE_PORTS;
@@ -481,7 +483,8 @@ static void name_setting(const struct attribution *attribution, const struct cau
             is_after ? "after" : "before");
         return;
     }
-    /* `used` included the connection that asked, which was closed before the sessions */
+    /* `used` included the connection that asked the server; this connection was closed before the
+     * sessions were opened */
     say(finding, "; %s allowed, %s in use by others before the run", UNITS_COUNT(limit->allowed),
         UNITS_COUNT(limit->used > 0 ? limit->used - 1 : 0));
     snprintf(finding->fix, sizeof finding->fix, "%s", limit->fix);

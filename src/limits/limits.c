@@ -91,7 +91,7 @@ enum {
     GUARD_BYTES = 4096,  /* size of the guard below each stack */
 
     /* Resident memory for each session. These are estimates from measurements, because the real use
-     * is unknown. CLIENT_BYTES: 37 KiB of this program; the rest is the kernel's, for a thread and
+     * is unknown. CLIENT_BYTES: 37 KiB in this program, and the rest in the kernel for a thread and
      * a socket. EMBEDDED_BYTES: this program with SQLite's page cache for each connection.
      * SCRIPT_BYTES: the script's Lua state. SERVER_PROCESS_BYTES: a backend of PostgreSQL.
      * SERVER_THREAD_BYTES: a thread of MariaDB. */
@@ -116,11 +116,12 @@ struct limited_process {
     struct procfs_rlimits rlimits;
     bool is_task_exempt; /* RLIMIT_NPROC does not apply to the process */
     uint64_t user_tasks; /* number of tasks that the process's user has now */
-    bool is_contained;   /* the process runs in docker, podman or kubernetes, which then set its
-                            limits */
-    bool is_podman;      /* is_contained: the container is Podman's */
-    char unit[80];       /* systemd unit that sets the process's limits; "": a login, or unknown */
-    char user[40];       /* name of the user who owns the process */
+    bool is_contained;   /* the process runs in a container of docker, podman or kubernetes, which
+                            sets the process's limits */
+    bool is_podman;      /* with is_contained: the container belongs to Podman */
+    char unit[80]; /* systemd unit that sets the process's limits; "": a login sets them, or the
+                      unit is unknown */
+    char user[40]; /* name of the user who owns the process */
 };
 
 /* One reading of all limits. */
@@ -177,9 +178,9 @@ static uint64_t sessions_elsewhere(const struct limits_question *question,
     return limits_is_of_process(limit) ? question->in_other_processes : question->on_other_machines;
 }
 
-/* Returns the number of hosts each of which has the limit for its share of the sessions. This
- * machine has each of its limits once, except the limit of local ports: connections to different
- * hosts may share a port. */
+/* Returns the number of hosts that divide the sessions among them for this limit, because each host
+ * has a limit of its own. This machine has each limit only once, so the number is 1, except for
+ * local ports: connections to different hosts may use the same local port. */
 static uint64_t hosts_of(const struct limits_question *question, const struct limit *limit)
 {
     const bool is_shared = limit->side == LIMIT_CLIENT && limit->id != LIMIT_PORTS;
@@ -302,8 +303,8 @@ static bool read_process(struct survey *survey, struct limited_process *process,
         static const char podman[] = "run/.containerenv";
         static const char *const engines[] = {".dockerenv", podman};
         for (size_t i = 0; i < COUNT_OF(engines); i++) {
-            char path[64]; /* the path is unreadable without privileges over the process: then its
-                              cgroup decides */
+            char path[64]; /* without privileges over the process the path is unreadable, and only
+                              the process's cgroup decides */
             snprintf(path, sizeof path, "%d/root/%s", (int)pid, engines[i]);
             const bool is_there = faccessat(survey->proc, path, F_OK, 0) == 0;
             process->is_contained |= is_there;
@@ -424,8 +425,8 @@ static bool find_folder(const struct survey *survey, const struct limited_proces
            (folder->is_inside || process->side == LIMIT_CLIENT);
 }
 
-/* Reads the tightest limit from the process's cgroup up to the highest cgroup visible here. The row
- * has the name of the hierarchy in `where`; "" is version 2. */
+/* Reads the tightest limit from the process's cgroup up to the highest cgroup visible here. `where`
+ * in the row is the name of the cgroup hierarchy; "" is cgroup version 2. */
 static bool read_cgroup(struct survey *survey, struct draft *draft)
 {
     const struct draft unknown = *draft;
@@ -493,7 +494,8 @@ static bool read_machine(struct survey *survey, struct draft *draft)
 }
 
 /* Reads the limit of memory maps. The stacks of a server with a thread for each session are in one
- * address space; a server with processes has an address space for each. */
+ * address space; a server with a process for each session has a separate address space for each
+ * session. */
 static bool read_maps(struct survey *survey, struct draft *draft)
 {
     const struct server_limits *said = survey->question->server;
@@ -664,7 +666,8 @@ static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t 
         const char *item;   /* name in limits.conf, docker and prlimit */
         const char *unit;   /* name in units of systemd */
         const char *option; /* letter of the option of ulimit */
-        unsigned shift;     /* bits to shift bytes right for the unit of limits.conf and ulimit */
+        unsigned shift;     /* number of bits by which bytes are shifted right to get the unit of
+                               limits.conf and ulimit */
     } names[LIMIT_IDS] = {[LIMIT_OPEN_FILES] = {"nofile", "LimitNOFILE", "n", 0},
                           [LIMIT_USER_TASKS] = {"nproc", "LimitNPROC", "u", 0},
                           [LIMIT_ADDRESS_SPACE] = {"as", "LimitAS", "v", 10}};
@@ -768,7 +771,7 @@ static void fix_sessions(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t s
             number *= strtoull(rest + 1, &end, 10);
             rest = end;
         } else if (strchr("'\"`", *at) != NULL) {
-            /* a quoted name may contain a word N of its own */
+            /* skip a quoted name, which may contain the word N */
             const char *quote = strchr(rest, *at);
             rest = quote != NULL ? quote + 1 : rest + strlen(rest);
         }
@@ -780,14 +783,14 @@ static void fix_sessions(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t s
     }
 }
 
-/* A row of the table of limits: whose limit it is, its name, where it is set, how its numbers are
- * read, and how it is raised. `read` fills the allowed and the used amount and the needs of the
- * sessions; it returns false if the limit does not exist here. */
+/* The table of limits. The flags of a row's `of` say whose limit the row is. `read` fills the
+ * allowed and the used amount and the needs of the sessions, and returns false if the limit does
+ * not exist here. `fix` writes the advice on how to raise the limit. */
 enum {
-    CLIENT = 1,  /* the limit is one of this program and its machine */
-    PROCESS = 2, /* the limit is one of the server's process */
-    CGROUP = 4, /* the limit is one of the cgroup of the server's process, or of the cgroup that the
-                   user named */
+    CLIENT = 1,  /* a limit of this program or of its machine */
+    PROCESS = 2, /* a limit of the server's process */
+    CGROUP = 4,  /* a limit of the cgroup of the server's process, or of the cgroup that the user
+                    named */
 };
 
 static const struct row {
@@ -832,8 +835,8 @@ static void read_rows(struct survey *survey, const struct limited_process *proce
         snprintf(limit->where, sizeof limit->where, "%s", row->where);
         bool is_wanted = (row->of & of) != 0 && row->read(survey, &draft);
         for (size_t i = 0; i < list->count && limit->where[0] == '/'; i++) {
-            /* the rows for both cgroup versions find the same file in a folder that the user
-             * named */
+            /* skip a file that is listed already: in a folder that the user named, the rows for
+             * both cgroup versions find the same file */
             is_wanted = is_wanted && strcmp(list->entries[i].where, limit->where) != 0;
         }
         struct limit *entry = is_wanted ? add_limit(survey, &draft) : NULL;
@@ -899,7 +902,8 @@ static void read_database(struct survey *survey, const struct server_limits *ser
     }
     for (size_t i = 0; i < server->count; i++) {
         const struct session_limit *session = &server->sessions[i];
-        /* `used` includes the connection that asked, which is closed before the sessions open */
+        /* `used` includes the connection that asked the server; this connection is closed before
+         * the sessions are opened */
         struct draft draft = {.limit = {.id = LIMIT_SESSIONS,
                                         .side = LIMIT_DATABASE,
                                         .unit = "sessions",

@@ -48,7 +48,7 @@ struct limits_question {
     bool uses_tcp;    /* sessions are TCP connections, as far as is known */
     const char *host; /* the server's host; NULL = unknown; a path = Unix socket or its folder */
     uint16_t port;    /* port of the server; 0 = unknown */
-    const struct server_place *places; /* servers on this machine; only with several hosts */
+    const struct server_place *places; /* servers on this machine, if there are several hosts */
     size_t place_count;
     pid_t server_pid;          /* pid that the user gave; 0 = the process is found by the port */
     const char *server_cgroup; /* cgroup folder that the user gave; NULL = the cgroup is found by
@@ -68,12 +68,13 @@ void limits_question_init(struct limits_question *question, const struct plan *p
                           const struct connection_info *connection,
                           const struct server_limits *server);
 
-/* Raises this process's soft limit of open files to the hard limit if the files of the question
- * plus `spare` exceed the soft limit. limits_read reports whether the hard limit is high enough. */
+/* Raises this process's soft limit of open files to the hard limit if the soft limit is too low for
+ * the files of the question plus `spare`. limits_read reports whether the hard limit is high
+ * enough. */
 void limits_allow_files(const struct limits_question *question, uint64_t spare);
 
 /* Fills *list, in the order client, server, database. A limit that this machine does not have is
- * left out. A limit that cannot be read is a WARN with a note. */
+ * left out. A limit that cannot be read has the grade WARN and a note. */
 void limits_read(const struct limits_question *question, struct limit_list *list);
 
 /* Fills *list as limits_read does, from another /proc: `proc` is an open folder in which `self` is
@@ -87,7 +88,8 @@ void limits_read_at(int proc, pid_t self, const struct limits_question *question
 uint64_t limits_sessions(const struct limit_list *list, bool with_estimates,
                          const struct limit **first);
 
-/* Returns whether the limit applies to each process separately, so that each rank has its own. */
+/* Returns whether the limit applies to each process separately, so that each rank has its own
+ * limit. */
 bool limits_is_of_process(const struct limit *limit);
 
 /* Returns the part of a limit that is not used. */
@@ -104,9 +106,9 @@ bool limits_has_server_here(const struct limits_question *question);
  * connect, when the first session fails, and after the sessions have ended. Main thread only.
  * Reading never fails: a value that cannot be read gives no evidence.
  *
- * A finding needs both a cause, for which sessions failed, and evidence of the limit. The server's
- * own error (SQLSTATE 53300) or an errno with one meaning (EMFILE) is proof of the kind of limit;
- * the readings must show which of several limits it was.
+ * A finding needs both a cause of failed sessions and evidence of the limit. The server's own error
+ * (SQLSTATE 53300) or an errno with one meaning (EMFILE) is proof of the kind of limit; the
+ * readings must show which of several limits was hit.
  */
 
 /* Counters of the kernel for refusals. A single value means little; growth between two readings is
@@ -117,7 +119,7 @@ enum evidence_counter {
     /* connections that the kernel dropped before a listener accepted them (TcpExt of the server's
      * network namespace) */
     EVIDENCE_LISTEN_DROPS,
-    EVIDENCE_OOM_KILLS,        /* processes of this machine that the kernel killed for memory */
+    EVIDENCE_OOM_KILLS, /* processes of this machine that the kernel killed when memory ran out */
     EVIDENCE_SERVER_OOM_KILLS, /* part of EVIDENCE_OOM_KILLS: processes of the server's cgroup */
     EVIDENCE_CLIENT_FORKS,     /* tasks refused by the client's cgroup: pids.events */
     EVIDENCE_SERVER_FORKS,     /* tasks refused by the server's cgroup */

@@ -108,8 +108,8 @@ static void push_param(lua_State *lua, const char *name, const char *text)
     }
 }
 
-/* Pushes a description of the allowed values, the fourth argument: a list of values or {min =, max
- * =}. The description is "" if any value is allowed. */
+/* Pushes a description of the allowed values. The fourth argument is a list of the values, or {min
+ * = …, max = …}. The description is "" if any value is allowed. */
 static void push_allowed(lua_State *lua)
 {
     const lua_Integer count = lua_istable(lua, 4) ? (lua_Integer)lua_rawlen(lua, 4) : 0;
@@ -216,8 +216,8 @@ static int declare_param(lua_State *lua)
 }
 
 /* Appends `text` to `out` with each ${name} replaced by the value of the parameter, but leaves
- * ${session} as it is. Returns false with the name of a parameter that the script has not declared
- * in `unknown`. */
+ * ${session} as it is. If the script has not declared a parameter, returns false, and `unknown` is
+ * the parameter's name. */
 static bool expand_parameters(const struct script *script, const char *text, struct buffer *out,
                               char unknown[SCRIPT_NAME_BYTES])
 {
@@ -279,8 +279,8 @@ static void read_texts(lua_State *lua, struct script *script, int index, struct 
     }
 }
 
-/* Adds the indexes from the list at the top of the stack. `dialect` is the dialect for which they
- * are made; NULL: every dialect that has no list of its own. */
+/* Adds the indexes from the list at the top of the stack. `dialect` is the dialect that gets these
+ * indexes; NULL: every dialect that has no list of its own. */
 static void read_index_list(lua_State *lua, struct script_dataset *dataset, const char *dialect,
                             const char *name)
 {
@@ -305,8 +305,8 @@ static void read_index_list(lua_State *lua, struct script_dataset *dataset, cons
     lua_settop(lua, list);
 }
 
-/* Reads the indexes at the top of the stack: a list, in which a dialect's name can have a list for
- * this dialect, {"a", "b, c", clickhouse = {}}. */
+/* Reads the option `index` at the top of the stack: a list of indexes, which can also contain a
+ * list for a single dialect, as in {"a", "b, c", clickhouse = {}}. */
 static void read_indexes(lua_State *lua, struct script_dataset *dataset, const char *name)
 {
     DEMAND(lua, lua_istable(lua, -1),
@@ -423,7 +423,7 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
            "dataset '%s': a column must begin with its name, a text of 1 to %d bytes",
            dataset->name, COLUMN_NAME_BYTES - 1);
     snprintf(column.name, sizeof column.name, "%s", name);
-    name = column.name; /* Lua may free its own text, which leaves the stack below */
+    name = column.name; /* a copy: Lua may free its own text when the text leaves the stack */
     lua_rawgeti(lua, at, 2);
     DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING,
            "dataset '%s': column '%s' has no type: write {\"%s\", \"int32\", …}", dataset->name,
@@ -527,7 +527,8 @@ static void declare_columns(lua_State *lua, struct table *load, struct script_da
            dataset->name);
 }
 
-/* Returns the number of the column of this name; raises a Lua error without such a column. */
+/* Returns the number of the column with this name. Raises a Lua error if there is no such column.
+ */
 static size_t find_column(lua_State *lua, const struct script_dataset *dataset, const char *option,
                           const char *name)
 {
@@ -609,8 +610,8 @@ static void read_foreign_key(lua_State *lua, const struct script *declaring,
     dataset->foreign_keys[dataset->foreign_key_count++] = key;
 }
 
-/* Reads the option `foreign_keys` at the top of the stack, {column = dataset}. The foreign keys are
- * in the order of the columns, because lua_next visits them in any order. */
+/* Reads the option `foreign_keys` at the top of the stack, {column = dataset}. Adds the foreign
+ * keys in the order of the columns, because the order of lua_next is not defined. */
 static void read_foreign_keys(lua_State *lua, const struct script *declaring,
                               struct script_dataset *dataset)
 {
@@ -819,9 +820,9 @@ static int declare_statement(lua_State *lua)
             const size_t marks = sql_script_count_parameters(text->text, lexis);
             new->controls_transaction =
                 new->controls_transaction || script_controls_transaction(text->text, lexis);
-            /* The default text is for databases of any dialect, whether backslashes escape or not.
-             * Here one count that fits is enough; resolve counts again for the dialect of the
-             * target. */
+            /* The default text is for all dialects, and backslashes escape only in some of them. So
+             * it is enough here if one of the two counts fits; resolve counts again for the dialect
+             * of the target. */
             DEMAND(lua,
                    marks == (size_t)count ||
                        (text->dialect == NULL &&

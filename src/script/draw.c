@@ -29,7 +29,8 @@ enum {
 
 struct counter {
     uint64_t start;
-    uint64_t place, stride; /* number n that this process takes is start + n × stride + place */
+    uint64_t place,
+        stride; /* the n-th number (from 0) of this process is start + n × stride + place */
     _Atomic uint64_t known; /* the lowest n that is pending or not taken; written under `lock` */
     pthread_mutex_t lock;   /* lock for known, next and ended */
     uint64_t next;
@@ -461,8 +462,8 @@ static uint64_t draw_hot(const struct keys *keys, struct draw_stream *stream, ui
 }
 
 /* Draws as YCSB does. YCSB draws from all keys that its run may insert, and draws again if the
- * record does not exist yet, so that hot keys stay hot. Here the number of keys is their number at
- * the counter's start, doubled until it covers the range. */
+ * record does not exist yet, so that hot keys stay hot. Here the number of all keys is the number
+ * of keys at the counter's start, doubled until it covers the range. */
 static uint64_t draw_ycsb(const struct keys *keys, struct draw_stream *stream, uint64_t last)
 {
     uint64_t n = last + 1;

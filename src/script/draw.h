@@ -55,8 +55,8 @@ void counter_destroy(struct counter *counter);
  * counter_known considers only the numbers of this process. */
 void counter_share(struct counter *counter, uint64_t place, uint64_t stride);
 
-/* Takes the next number. Returns false if the 2^20 numbers of this process from its oldest pending
- * number on are all taken. */
+/* Takes the next number. Returns false if this process has already taken 2^20 numbers from its
+ * oldest pending number on. */
 bool counter_next(struct counter *counter, uint64_t *number);
 void counter_end(struct counter *counter, uint64_t number);
 uint64_t counter_known(const struct counter *counter);
@@ -79,8 +79,8 @@ uint64_t counter_known(const struct counter *counter);
  *
  * The range can end before a counter's number; while such a range is empty, the key is a. Hot keys
  * stay hot while the counter grows: scrambled moves most keys only when n passes a power of two.
- * ycsb_zipfian then takes the hash mod m instead of mod n: m is the number of keys when the counter
- * started, doubled until m >= n. A key above b is drawn again.
+ * With a counter, ycsb_zipfian takes the hash mod m instead of mod n: m is the number of keys when
+ * the counter started, doubled until m >= n. A key above b is drawn again.
  */
 enum keys_kind {
     KEYS_UNIFORM,
@@ -141,8 +141,8 @@ struct draw_value {
 };
 
 /* Each of these functions creates a generator, owned by the caller; inner generators are borrowed.
- * On failure it returns NULL, and *error names the wrong argument (ERROR_USAGE) or reports that
- * memory ran out. */
+ * On failure the function returns NULL, and *error names the wrong argument (ERROR_USAGE) or
+ * reports that memory ran out. */
 struct draw *draw_row(int64_t base, struct error *error);
 /* The format needs one conversion for a whole number (d, u, x, X or o, with flags and a width) for
  * each inner generator. */

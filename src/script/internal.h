@@ -32,8 +32,8 @@
  * level, in on_session and in a function that makes a value of a row. */
 #define ALONE_NS (10 * MONO_NS_PER_S)
 
-/* Time that a function may continue after the run has ended. After that time it ends when it
- * next calls one of append's functions. */
+/* Time that a function may continue after the run has ended. After that time the function ends when
+ * it next calls one of append's functions. */
 #define ENDING_NS MONO_NS_PER_S
 
 /* The error of a function that runs longer than ALONE_NS. */
@@ -48,8 +48,8 @@ struct script_set {
     bool is_used;      /* the script declares a parameter of this name */
 };
 
-/* The kinds of full userdata. Only src/script makes full userdata, so the first member is always
- * the kind. */
+/* The kinds of full userdata. Only src/script makes full userdata, so full userdata always begins
+ * with its kind. */
 enum object_kind {
     OBJECT_DRAW,
     OBJECT_DATASET,
@@ -72,12 +72,13 @@ struct script_source {
     struct script_state *main; /* the state of script_load; owns the generators */
     struct buffer *strings;    /* names and texts of the declarations, one block for each */
     size_t string_count;
-    struct table *load_tables; /* columns that the load writes, for each dataset */
+    struct table *load_tables; /* a table for each dataset, with the columns that the load writes */
     char *set_text;          /* copy of the texts of --set: an abandoned thread may still read it */
-    struct script_set *sets; /* the settings in set_text; they point into set_text */
+    struct script_set *sets; /* the settings of --set, whose members point into set_text */
     size_t set_count;
     atomic_bool is_abandoned; /* the thread that runs the top level was abandoned */
-    /* lock for `dialect` and `statements`, and for slow_place of all states of the script */
+    /* lock for `main`, `dialect` and `statements`, and for slow_place of all states of the script
+     */
     pthread_mutex_t lock;
     char *dialect;
     struct statement *statements; /* the statements for `dialect` */
@@ -100,17 +101,18 @@ struct script_state {
     bool is_declaring;     /* the top level runs */
     bool is_connecting;    /* a function of on_session runs: the run may not have begun */
     bool is_deriving;      /* a function given to derive() is running */
-    /* reason why the function must end, even if pcall caught the error; SCRIPT_DONE: it may go
-     * on */
+    /* reason why the function must end, even if pcall caught the error; SCRIPT_DONE: the function
+     * may go on */
     enum script_end end;
     char why[ERROR_TEXT_BYTES]; /* the text of a rollback or of SCRIPT_WRONG */
     enum error_kind why_kind;   /* kind of the error of SCRIPT_WRONG */
     double bytes_seen; /* number of bytes that C functions have processed since the last check of
                           the time */
-    char slow_place[SCRIPT_PLACE_BYTES]; /* place of a call with a pattern that may take long,
-                                            "x.lua:3" */
+    char slow_place[SCRIPT_PLACE_BYTES]; /* place in the script, "x.lua:3", of a call whose pattern
+                                            may take long */
 
-    /* Numbers of the declarations so far. A session must declare the same as script_load. */
+    /* Numbers of the declarations so far. A session must make the same declarations as script_load.
+     */
     size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session,
         invariants, metrics;
     int *function_refs;    /* references of Lua to the functions of derive */
@@ -161,7 +163,8 @@ _Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
 /* Ends the current call of the script because this machine has no memory: see sandbox_end. */
 _Noreturn void sandbox_fail_memory(lua_State *lua);
 
-/* Ends the current call of the script unless `holds` is true: this machine has no memory. */
+/* Unless `holds` is true, ends the current call of the script because this machine has no memory.
+ */
 #define DEMAND_MEMORY(lua, holds)                                                                  \
     do {                                                                                           \
         if (!(holds)) {                                                                            \
@@ -169,8 +172,8 @@ _Noreturn void sandbox_fail_memory(lua_State *lua);
         }                                                                                          \
     } while (0)
 
-/* Raises *error as a Lua error, or ends the current call of the script if the error is a lack of
- * memory, unless `holds` is true. */
+/* Unless `holds` is true, raises *error as a Lua error. If *error is a lack of memory, ends the
+ * current call of the script instead. */
 #define DEMAND_DONE(lua, holds, error)                                                             \
     do {                                                                                           \
         if (!(holds)) {                                                                            \
@@ -179,8 +182,8 @@ _Noreturn void sandbox_fail_memory(lua_State *lua);
         }                                                                                          \
     } while (0)
 
-/* Makes room for one more element in an array, and zeroes the element. Raises a Lua error if memory
- * runs out. */
+/* Makes room for one more element in an array, and zeroes the element. Ends the current call of the
+ * script if memory runs out. */
 #define GROW(lua, array, count)                                                                    \
     do {                                                                                           \
         (array) = sandbox_grow((lua), (array), (count), sizeof *(array));                          \
@@ -235,9 +238,9 @@ static inline struct object *object_get(lua_State *lua, int index, enum object_k
  * names `what`, for any other value. */
 int64_t argument_integer(lua_State *lua, int index, const char *what);
 
-/* Checks the options at `index`: nil, or a table whose keys are only 1 to `places` and the names in
- * `known` (which ends with NULL). Without the check a misspelt name would be ignored. Returns true
- * if the options are a table. */
+/* Raises a Lua error unless the options at `index` are nil, or a table whose only keys are the
+ * numbers 1 to `places` and the names in `known` (which ends with NULL). Without the check a
+ * misspelt name would be ignored. Returns true if the options are a table. */
 bool argument_options(lua_State *lua, int index, const char *what, const char *const *known,
                       lua_Integer places);
 
@@ -286,13 +289,13 @@ void declare_hash(struct script *script);
 
 void run_open(lua_State *lua);
 
-/* Says how many lines of print were left out since the last message about them. */
+/* Reports how many lines of print were left out since the last report. */
 void script_print_end(void);
 
 /* Functions of state.c. */
 
 /* Creates a state into which no script is loaded yet. While script_load declares the script,
- * `declaring` is the same script; later it is NULL. Returns NULL if memory runs out. */
+ * `declaring` is the same script; later `declaring` is NULL. Returns NULL if memory runs out. */
 struct script_state *state_create(const struct script *script, struct script *declaring,
                                   const struct script_place *place);
 
