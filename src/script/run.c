@@ -103,10 +103,10 @@ static bool copy_first_row(void *context, const struct cell *cells, size_t count
     return state->cell_rows > 0 || copy_cells(context, cells, count);
 }
 
-/* Runs the statement and returns the number of rows. `take` gets the rows of the answer, which are
- * discarded if it is NULL. If the statement failed because of a duplicate key that the host
- * forgives, sets *is_duplicate and returns 0; if is_duplicate is NULL, this failure ends the
- * current call of the script. */
+/* Runs the statement and returns the number of rows. `take` receives the rows of the answer; if
+ * `take` is NULL, the rows are discarded. If the statement failed because of a duplicate key that
+ * the host forgives, sets *is_duplicate and returns 0; if is_duplicate is NULL, this failure ends
+ * the current call of the script. */
 static uint64_t run_statement(lua_State *lua, bool (*take)(void *, const struct cell *, size_t),
                               bool *is_duplicate)
 {
@@ -301,7 +301,8 @@ static int metric_add(lua_State *lua)
     return 0;
 }
 
-/* Returns the Lua value at `index`, a number of seconds, in ns. */
+/* Converts the Lua value at `index`, a number of seconds from 0 to 86400, to ns. Raises a Lua error
+ * for any other value. */
 static int64_t check_seconds(lua_State *lua, int index, const char *what)
 {
     double seconds = 0;
@@ -368,8 +369,8 @@ static struct {
     uint64_t left_out;
 } printed = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns whether a line may be printed now. *left_out becomes the number of lines before it
- * that were not printed. */
+/* Returns whether a line may be printed now. *left_out becomes the number of earlier lines that
+ * were left out, or 0 if this line must not be printed. */
 static bool may_print(uint64_t *left_out)
 {
     const int64_t second = mono_now_ns() / MONO_NS_PER_S;

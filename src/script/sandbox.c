@@ -19,11 +19,12 @@ enum {
  * of append's functions. A function that has used more is considered endless. */
 #define ENDING_CPU_NS (10 * MONO_NS_PER_MS)
 
-/* Bytes that C functions process, in some milliseconds, between two calls to check_time. */
+/* Number of bytes that C functions may process, within some milliseconds, between two calls to
+ * check_time. */
 #define BYTES_BETWEEN 1e7
 
-/* Only their addresses are used: `signal` is the error object of sandbox_end, and `table_sort` is
- * the key of table.sort in the registry. */
+/* Only the addresses of these variables are used: `signal` is the error object of sandbox_end, and
+ * `table_sort` is the key of table.sort in the registry. */
 static char signal, table_sort;
 
 static const char *const object_names[OBJECT_KINDS] = {"generator", "dataset", "counter", "metric",
@@ -189,8 +190,8 @@ static void end_with_mistake(lua_State *lua, int level, const char *text)
     sandbox_end(lua, SCRIPT_WRONG);
 }
 
-/* Ends the current call of the script if it takes too long or must end for another reason. Called
- * regularly while the script computes. */
+/* Ends the current call of the script if the call takes too long or must end for another reason.
+ * Called regularly while the script computes. */
 static void check_time(lua_State *lua, int level)
 {
     struct script_state *state = state_of(lua);
@@ -262,7 +263,7 @@ static int next_pair(lua_State *lua)
 }
 
 /* Replaces pairs: visits the keys in the order of compare_keys. Lua's own order differs between
- * states, so with it a run could not be repeated. */
+ * states, so a run could not be repeated in Lua's order. */
 static int call_pairs(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);
@@ -338,9 +339,10 @@ static void note_bytes(lua_State *lua, double bytes)
     }
 }
 
-/* Calls a function of the table library, the first upvalue, unless it would visit more than
- * ELEMENTS_MAX elements. The second upvalue is the place of the argument FROM, and TO is the
- * argument after it. If the second upvalue is 0, the function visits the whole table. */
+/* Calls the first upvalue, a function of the table library, unless the function would visit more
+ * than ELEMENTS_MAX elements. The second upvalue is the index of the function's argument FROM,
+ * which the argument TO follows. If the second upvalue is 0, the function visits the whole table.
+ */
 static int call_bounded(lua_State *lua)
 {
     const lua_CFunction function = lua_tocfunction(lua, lua_upvalueindex(1));
@@ -356,7 +358,8 @@ static int call_bounded(lua_State *lua)
     DEMAND(lua, to < from || (lua_Unsigned)to - (lua_Unsigned)from < ELEMENTS_MAX,
            "more than %d elements in one call: use a smaller table", ELEMENTS_MAX);
     note_bytes(lua, to < from ? 0 : (double)(to - from) * (double)sizeof(lua_Number));
-    /* called directly, not by lua_call, so that its messages name the line of the script */
+    /* the function is called directly, not by lua_call, so that its messages name the line of the
+     * script */
     return function(lua);
 }
 
@@ -451,7 +454,7 @@ static int call_pattern(lua_State *lua)
     return lua_gettop(lua);
 }
 
-/* Calls a function, the upvalue, that reads each of its texts once. */
+/* Calls the upvalue, a function that reads each of its text arguments once. */
 static int call_text(lua_State *lua)
 {
     double bytes = 0;
@@ -467,7 +470,8 @@ static void bound_libraries(lua_State *lua)
 {
     static const struct {
         const char *name;
-        int from; /* place of the argument FROM, which TO follows; 0: no range */
+        int from; /* index of the argument FROM, which the argument TO follows; 0: the function has
+                     no range */
     } table_functions[] = {{"concat", 3}, {"move", 2}, {"insert", 0}, {"remove", 0}, {"sort", 0}};
     lua_getglobal(lua, LUA_TABLIBNAME);
     for (size_t i = 0; i < COUNT_OF(table_functions); i++) {

@@ -100,7 +100,7 @@ static enum status find_source(struct script_source *source, const char *name, s
     return STATUS_OK;
 }
 
-/* Returns whether `text` may have a method or field named append. */
+/* Returns whether `text` may use a method or field named append. */
 static bool names_append(const char *text)
 {
     for (const char *at = text; (at = strstr(at, "append")) != NULL; at++) {
@@ -181,7 +181,7 @@ static enum status declare(struct script *script, struct error *error)
 /*
  * The work of a separate thread, which runs the top level of the script. A C function that never
  * returns cannot be stopped; then script_load abandons the thread with its memory, and fails. An
- * abandoned thread changes nothing that other threads see, and ends at its next check_time.
+ * abandoned thread changes nothing that other threads see, and ends when it next calls check_time.
  */
 struct loading {
     struct script *script;
@@ -208,7 +208,7 @@ static void *run_loading(void *argument)
 }
 
 /* Waits until the thread has ended. Returns false if the thread still runs more than ENDING_NS
- * after the user interrupted it or its CPU time ALONE_NS was used up. */
+ * after the user interrupted the program or after the thread used up its CPU time ALONE_NS. */
 static bool await_loading(struct loading *loading, pthread_t thread)
 {
     clockid_t clock;
@@ -220,7 +220,7 @@ static bool await_loading(struct loading *loading, pthread_t thread)
         const int64_t now_ns = mono_now_ns();
         const struct timespec until = mono_timespec(now_ns + CHECK_NS);
         interrupted_ns = interrupted_ns == 0 && interrupt_requested() ? now_ns : interrupted_ns;
-        /* in this time the thread ends by itself, unless it is in a long C function */
+        /* within ENDING_NS the thread ends by itself, unless a C function of Lua takes too long */
         keeps_waiting = interrupted_ns > 0
                             ? now_ns - interrupted_ns < ENDING_NS
                             : !has_clock || mono_clock_ns(clock) < ALONE_NS + ENDING_NS;

@@ -74,8 +74,8 @@ struct script_column {
 /* The division of a table into parts. */
 struct script_partitions {
     unsigned count; /* number of parts; 0: the table is not divided */
-    bool is_range;  /* the parts are ranges of equal size of the rows to load; else a hash decides a
-                       row's part */
+    bool is_range;  /* true: each part is a range of the rows to load, and all ranges have the same
+                       size; false: a hash decides a row's part */
     size_t column;
     int64_t first; /* value of the column in the first row, with is_range */
 };
@@ -83,7 +83,7 @@ struct script_partitions {
 /* A foreign key: every value of a column is a primary key of another table. */
 struct script_foreign_key {
     size_t column;
-    size_t dataset;   /* index of the other table, which is declared before */
+    size_t dataset;   /* index of the other table, which is declared before this table */
     size_t to_column; /* index of the primary key in the other table */
 };
 
@@ -96,7 +96,7 @@ struct script_dataset {
     struct table table;  /* columns of the table; is_unique: the column alone is the key */
     size_t column_count; /* number of columns, the same as table.column_count */
     struct script_column *columns; /* array of column_count elements */
-    struct script_texts create;    /* CREATE TABLE that replaces the generated one; may be empty */
+    struct script_texts create;    /* replacement for the generated CREATE TABLE; may be empty */
     /* Text after the closing bracket of the generated CREATE TABLE; may be empty. */
     struct script_texts options;
     struct script_partitions partitions;
@@ -136,7 +136,7 @@ enum script_metric_kind {
 };
 extern const char *const script_metric_kinds[]; /* names of the kinds: "count", … */
 
-/* A metric of the script's own: the numbers that its transactions add. */
+/* A metric that the script declares: the numbers that the script's transactions add. */
 struct script_metric {
     /* name: lowercase letters, digits and _; not the name of a figure or an operation */
     const char *name;
@@ -178,7 +178,7 @@ struct script_transaction {
     int line;                 /* line of the declaration in the script */
 };
 
-/* An operation: a transaction, or all statements of one name. */
+/* An operation: a transaction, or all statements with the same name. */
 struct script_operation {
     const char *name;
     bool is_transaction;
@@ -191,7 +191,7 @@ struct script {
     const char *name;  /* the name that the caller gave */
     char hash[17];     /* hash of the text and the parameters: 16 hexadecimal digits */
     uint64_t shape;    /* hash of the declared tables, without their generators */
-    bool names_append; /* the text calls append; false: no row is appended to a dataset */
+    bool names_append; /* the text may call append; false: no row is appended to a dataset */
     size_t param_count;
     struct script_param *params;
     struct buffer param_list; /* the parameters and their values, "NAME=VALUE,NAME=VALUE" */
@@ -224,8 +224,8 @@ bool script_is_file(const char *name);
 
 /* Loads the script `name`, which is a built-in script or a file (script_is_file). `name` must
  * outlive the script. Each of `sets` is a text "name=value,name=value". The caller frees the script
- * with script_destroy. On failure returns NULL, and *error (ERROR_USAGE) names the script, the line
- * and the mistake. */
+ * with script_destroy. On failure returns NULL and fills *error; for a mistake in the script
+ * (ERROR_USAGE), *error names the script, the line and the mistake. */
 struct script *script_load(const char *name, const char *const *sets, size_t set_count,
                            struct error *error);
 void script_destroy(struct script *script);
@@ -238,9 +238,9 @@ void script_share(struct script *script, unsigned place, unsigned ranks);
 /* Returns the source text of the script. */
 const char *script_text(const struct script *script);
 
-/* The functions by which a script uses its session. Only script_try and script_connected call them,
- * and pass `context` to each. If a status is not OK, the call failed and the try is over; the host
- * keeps the reason. */
+/* The functions by which a script uses its session. Only script_try, script_pause and
+ * script_connected call these functions, and pass `context` to each. A status other than OK ends
+ * the current call of the script, unless forgive then returns true; the host keeps the reason. */
 struct script_host {
     void *context; /* the host's own data */
     enum status (*run)(void *context, size_t statement, const struct batch *parameters,
@@ -257,7 +257,7 @@ struct script_host {
     void (*found)(void *context, bool is_found);
     /* adds a value to a metric; `value` is finite */
     void (*measure)(void *context, size_t metric, double value);
-    /* returns false if writes of the transaction are permanent */
+    /* returns false if the transaction has written something permanent */
     bool (*can_roll_back)(void *context);
     /* returns true if the run has ended, so that the script must end */
     bool (*is_stopped)(void *context);
@@ -274,8 +274,8 @@ struct script_place {
 
 struct script_state;
 
-/* Creates a state and runs the top level in it. Returns FATAL if memory runs out, or if the top
- * level declares something different than it did in script_load. The caller frees the state with
+/* Creates a state and runs the top level in it. Returns FATAL if memory runs out, if the top level
+ * fails, or if its declarations differ from those in script_load. The caller frees the state with
  * script_state_destroy. */
 enum status script_state_create(struct script_state **state, const struct script *script,
                                 const struct script_place *place, struct error *error);
@@ -321,7 +321,8 @@ enum script_end script_try(struct script_state *state, size_t transaction, uint6
 void script_transaction_ended(struct script_state *state);
 
 /* Copies the place, such as "x.lua:3", of the latest call that may compute for very long. Copies
- * the script's name if there was no such call. Another thread may call this function meanwhile. */
+ * the script's name if there was no such call. Another thread may call this function while the
+ * state is in use. */
 void script_place_of(const struct script_state *state, char place[SCRIPT_PLACE_BYTES]);
 
 /* Calls the functions that the script gave to on_session. Must be called after each connect. */
@@ -339,7 +340,7 @@ const struct table *script_load_table(const struct script *script, size_t datase
 
 /* Fills `count` rows, at most most_rows, with the rows first, first + step, … of the dataset. The
  * returned batch is valid until the next call. Returns NULL if a function of the script failed, or
- * a value does not fit its column; *error says which. */
+ * a value does not fit its column; *error describes the mistake. */
 const struct batch *script_rows_fill(struct script_rows *rows, struct script_state *state,
                                      uint64_t first, uint64_t step, size_t count,
                                      struct error *error);

@@ -112,7 +112,7 @@ enum status state_run_script(struct script_state *state, struct error *error)
         end = sandbox_finish(state, lua_pcall(lua, 0, 0, 0), error);
     }
     if (end == SCRIPT_STOPPED) {
-        /* length of the place at the beginning, "x.lua:3: " or "" */
+        /* state->why is only a place, "x.lua:3: " or ""; the ": " at the end is cut off */
         const size_t length = strlen(state->why);
         state_set_interrupted(error, state->why, length > 2 ? length - 2 : 0);
     }
@@ -175,9 +175,9 @@ const char *script_text_for(const struct script_texts *texts, const char *dialec
     return NULL;
 }
 
-/* Fills *statement for a dialect. Its sql is borrowed from the script and may contain ${session}.
- * Returns REJECTED if the script has no text for this dialect, or if the text has the wrong number
- * of parameters. */
+/* Fills *statement for a dialect. statement->sql is borrowed from the script and may contain
+ * ${session}. Returns REJECTED if the script has no text for this dialect, or if the text has the
+ * wrong number of parameters. */
 static enum status resolve(const struct script *script, size_t number, const char *dialect,
                            struct statement *statement, struct error *error)
 {

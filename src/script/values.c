@@ -82,7 +82,7 @@ const char *value_whole_hint(const struct column *column, const struct draw_valu
 }
 
 /* Draws a value and pushes it. With derive, the inner value is pushed before the script's function
- * is called: a text is kept in state->room, which the function overwrites if it draws a value. */
+ * is called, because a drawn text is in state->room, which the function may overwrite. */
 void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_stream *stream)
 {
     struct script_state *state = state_of(lua);
