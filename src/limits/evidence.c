@@ -478,7 +478,7 @@ static void name_setting(const struct attribution *attribution, const struct cau
         return;
     }
     if (is_later) {
-        /* the server may have been restarted with another value */
+        /* the use is left out, because the server may have been restarted since */
         say(finding, "; %s allowed %s the run", UNITS_COUNT(limit->allowed),
             is_after ? "after" : "before");
         return;

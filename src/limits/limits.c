@@ -457,8 +457,8 @@ static bool read_cgroup(struct survey *survey, struct draft *draft)
         if ((is_shared && !is_client) || !cgroup_read_number(&folder, name, &limit->allowed) ||
             limit->allowed >= UINT64_C(1) << 62 ||
             !cgroup_read_number(&folder, current, &limit->used)) {
-            /* a cgroup that contains both processes is listed for the client; version 1 says "no
-             * limit" with the largest whole number of pages */
+            /* a cgroup that contains both processes is listed for the client only; in version 1 the
+             * largest whole number of pages means "no limit" */
             continue;
         }
         limit->used = limits_room(limit->used, is_memory ? cgroup_read_cache(&folder) : 0);

@@ -20,8 +20,8 @@
 
 /* Files and threads of a run in addition to the files and threads of its sessions. */
 enum {
-    /* files of the sampler, and files of /proc and a connection that are open for a moment while
-     * sessions work */
+    /* files of the sampler; also files of /proc and of a connection, which are open only for
+     * moments while sessions work */
     LIMITS_SAMPLER_FILES = 7,
     LIMITS_EMBEDDED_FILES = 1, /* files of an embedded database, which all sessions share */
     /* sockets of --metrics: the listening sockets and the connections being served */

@@ -28,8 +28,8 @@
 #include "script/scalar.h"
 #include "script/script.h"
 
-/* CPU time that the script may use where the end of a run does not end the script: at the top
- * level, in on_session and in a function that makes a value of a row. */
+/* CPU time that the script may use in code that the end of a run does not end: the top level,
+ * on_session, and functions that make values of rows. */
 #define ALONE_NS (10 * MONO_NS_PER_S)
 
 /* Time that a function may continue after the run has ended. After that time the function ends when
@@ -136,7 +136,8 @@ struct script_state {
     uint8_t *nulls;
     char *room; /* room for the longest text that a generator draws */
     size_t room_bytes;
-    struct buffer cells; /* cells of an answer: each a struct cell, followed by its text */
+    struct buffer
+        cells; /* cells of an answer; each is a struct cell, followed by the text of the cell */
     size_t cell_count, cell_rows;
     bool is_answer_full;   /* the answer has too many bytes */
     bool is_answer_uneven; /* the rows of the answer have different numbers of cells */

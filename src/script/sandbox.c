@@ -607,8 +607,8 @@ bool sandbox_open(struct script_state *state, lua_CFunction open_rest)
 int sandbox_freeze(lua_State *lua)
 {
     lua_pushglobaltable(lua); /* the table of globals, at index 1 */
-    /* index 2: a copy of the globals; the table of globals is emptied and passes reads to the copy,
-     * and writes to refuse_global */
+    /* index 2: a copy of the globals. The table of globals is emptied; reads of a global then use
+     * the copy, and writes call refuse_global */
     lua_newtable(lua);
     for (lua_pushnil(lua); lua_next(lua, 1) != 0; lua_pop(lua, 1)) {
         lua_pushvalue(lua, -2);
