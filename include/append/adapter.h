@@ -352,10 +352,10 @@ struct connection_info {
     uint16_t port;
     char user[128];
     char database[128];
-    bool is_embedded; /* the database runs inside this process; also true for such a database behind
-                         an adapter without ADAPTER_EMBEDDED (SQLite through ODBC) */
-    char dialect[32]; /* the SQL dialect: the name of the database's own adapter */
-    char identifier_quote;    /* '"' or '`'; 0: names are not quoted */
+    bool is_embedded;      /* the database runs inside this process; also true if an adapter without
+                              ADAPTER_EMBEDDED uses such a database (SQLite through ODBC) */
+    char dialect[32];      /* the SQL dialect: the name of the database's own adapter */
+    char identifier_quote; /* '"' or '`'; 0: names are not quoted */
     const char *not_in_names; /* characters that a name cannot contain, even quoted; NULL if any
                                  character is allowed */
     const char *method;       /* the method in use: one of adapter.methods; static */

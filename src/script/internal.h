@@ -136,8 +136,7 @@ struct script_state {
     uint8_t *nulls;
     char *room; /* room for the longest text that a generator draws */
     size_t room_bytes;
-    struct buffer
-        cells; /* cells of an answer; each is a struct cell, followed by the text of the cell */
+    struct buffer cells; /* cells of an answer; each is a struct cell, followed by its text */
     size_t cell_count, cell_rows;
     bool is_answer_full;   /* the answer has too many bytes */
     bool is_answer_uneven; /* the rows of the answer have different numbers of cells */
