@@ -12,7 +12,8 @@ enum {
 size_t histogram_bucket(int64_t ns)
 {
     const uint64_t value = ns < 0 ? 0 : (uint64_t)ns;
-    /* the bitwise or gives all values below 128 the shift 0, and keeps clz defined for 0 */
+    /* the bitwise or sets bit 6: all values below 128 get the shift 0, and the argument of clz is
+     * never 0 */
     const unsigned shift =
         63U - SUB_BUCKET_BITS - (unsigned)__builtin_clzll(value | (uint64_t)SUB_BUCKETS);
     return ((size_t)shift << SUB_BUCKET_BITS) + (size_t)(value >> shift);

@@ -20,7 +20,7 @@
 
 enum {
     SECTOR_BYTES = 512,
-    DEPTH_MAX = 8, /* most levels of stacked devices, such as dm on md on partitions */
+    DEPTH_MAX = 8, /* maximum number of levels of stacked devices, such as dm on md on partitions */
 };
 
 #define BLOCKS_PATH "/sys/dev/block"
@@ -29,9 +29,10 @@ struct io_meter {
     int proc;
     int cgroup; /* descriptor of the folder with the cgroup's I/O files; owned; -1: no cgroup */
     bool is_cgroup_1;
-    /* latest counts of the cgroup, including the counts of removed cgroups */
+    /* latest counts of bytes read and bytes written for the cgroup, including the counts of removed
+     * cgroups */
     uint64_t cgroup_bytes[2];
-    uint64_t departed_bytes[2]; /* counts of removed cgroups, in bytes */
+    uint64_t departed_bytes[2]; /* bytes read and written for removed cgroups */
     bool is_written_trusted;    /* the written bytes of processes are usable: see io.h */
     struct io_devices devices;
     struct io_time times[IO_DEVICES_MAX][5];
@@ -62,8 +63,8 @@ double io_figure(const struct io_reading *growth, enum io_figure figure)
 #undef X
     const int64_t of = growth->counts[figures[figure].of], by = growth->counts[figures[figure].by];
     const double value = of < 0 || by <= 0 ? -1 : figures[figure].scale * (double)of / (double)by;
-    /* the kernel accounts busy time in steps, and some of it an interval late, so the value can
-     * exceed 100 */
+    /* the kernel counts busy time in steps, and may count a step one interval late, so a percentage
+     * can exceed 100 */
     return figures[figure].is_percent ? fmin(value, 100) : value;
 }
 
@@ -342,8 +343,9 @@ static void read_devices(struct io_meter *meter, int64_t now_ns, int64_t *counts
     }
 }
 
-/* Reads the bytes that the disks read and wrote for the cgroup. Version 2 always counts, but has no
- * line for a device that was not used. Version 1 counts on some kernels only. */
+/* Reads how many bytes the disks read and wrote for the cgroup; returns false if the numbers are
+ * unknown. Version 2 of cgroups always counts, but has no line for a device that was not used.
+ * Version 1 counts only on some kernels. */
 static bool read_cgroup(struct io_meter *meter, uint64_t bytes[2])
 {
     const char *file = meter->is_cgroup_1 ? "blkio.throttle.io_service_bytes_recursive" : "io.stat";

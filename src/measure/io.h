@@ -1,22 +1,22 @@
 /*
- * Counts reads and writes by layer: by the server's processes (/proc/PID/io), from and to storage
- * on their behalf, and at the device below the data directory (/proc/diskstats); also how long
- * tasks waited for I/O (iowait, /proc/pressure). Needs no privilege beyond seeing the server's
- * processes.
+ * Counts reads and writes at three layers: system calls of the server's processes (/proc/PID/io),
+ * reads from and writes to storage on behalf of these processes, and requests at the device below
+ * the data directory (/proc/diskstats). Also counts how long tasks waited for I/O (iowait,
+ * /proc/pressure). The only privilege needed is to see the server's processes.
  *
- * The counts are the kernel's, since boot or since the processes began. Figures are differences of
- * two readings. They show nothing that happened after the second reading: data that the server
- * writes back later is missing from all figures of the run.
+ * The kernel counts since boot or since the start of a process. Figures are differences of two
+ * readings. They do not include what happens after the second reading: data that the server writes
+ * back later is missing from all figures of the run.
  *
- * The device is the device below the file system that contains the directory. The directory is
- * looked up from the server's own root, which may be a container's. For a partition, the whole disk
- * is counted. For dm and md devices, the counts of the disks below them are added up. All programs
- * of the machine share the device.
+ * The device is the device below the file system that contains the data directory. append looks up
+ * the directory from the root of the server's process, which may be the root of a container. For a
+ * partition, the whole disk is counted. For dm and md devices, the counts of the disks below them
+ * are added up. All programs of the machine share the device.
  *
  * The kernel's count of bytes that a process caused to be written to storage is used only where the
  * kernel counts pages. On file systems with large folios (XFS since 5.18, ext4 since 6.16, others)
- * each write of a few bytes can count as the whole folio. For a cgroup the kernel counts at the
- * device, so that count is always used.
+ * each write of a few bytes can count as the whole folio. The count of a cgroup is always used,
+ * because the kernel counts the bytes of a cgroup at the device.
  */
 #ifndef MEASURE_IO_H
 #define MEASURE_IO_H
@@ -122,8 +122,9 @@ struct io_devices {
     struct io_device entries[IO_DEVICES_MAX];
 };
 
-/* Adds the disks below a block device, each once. `blocks` is the folder /sys/dev/block. Returns
- * false if the block device does not exist. */
+/* Adds the disks below a block device to *devices; a disk that is already in *devices is not
+ * added again. `blocks` is the folder /sys/dev/block. Returns false if the block device does not
+ * exist. */
 bool io_find_disks(int blocks, unsigned major, unsigned minor, struct io_devices *devices);
 
 /* A time that the kernel counts for a disk. The kernel reports only the low 32 bits of the
@@ -139,14 +140,15 @@ int64_t io_add_time(struct io_time *time, uint64_t reported_ms);
 
 /* The place of the server's files. */
 struct io_place {
-    /* the data directory, or a file, as the server names it; NULL: the server does not name it */
+    /* path of the data directory or of a database file, as the server reports it or as the user
+     * gave it; NULL: unknown */
     const char *directory;
     bool is_working_directory; /* the data directory is the working directory of the server's
                                process; may be true even if `directory` is NULL */
     pid_t pid;  /* process of the server, or this program if the database is embedded; 0: unknown */
     int cgroup; /* descriptor of the cgroup folder that the user named; -1: no folder */
     bool is_remote;
-    /* the database is part of this program: without a directory it has no files */
+    /* the database is part of this program; if `directory` is NULL, the database has no files */
     bool is_embedded;
 };
 

@@ -149,8 +149,8 @@ void causes_merge_cause(struct causes *causes, const struct cause *more)
     pthread_mutex_lock(&causes->lock);
     for (size_t i = 0; i < causes->count; i++) {
         struct cause *cause = &causes->entries[i];
-        /* the status is part of the key: it shows whether sessions went on or ended, even when the
-         * database reported the same code for both */
+        /* causes with different statuses have separate entries, because the status shows whether
+         * sessions went on or ended; the database may report the same code in both cases */
         const bool is_same_name = cause->name == name || (cause->name != NULL && name != NULL &&
                                                           strcmp(cause->name, name) == 0);
         if (is_same_name && cause->phase == more->phase && cause->status == more->status &&

@@ -88,21 +88,23 @@ struct batch_ledger {
  *   begun  = committed + rolled back + failed + in doubt + unfinished
  *   tries  = begun + retries
  *   failed = exhausted + refused + lost
- *   due + not due = begun + skipped + not begun, with a rate; not due: begun without a due time
+ *   due + not due = begun + skipped + not begun  (only with a rate)
+ *
+ * `not due` counts the transactions that were begun without a due time.
  *
  * A transaction is in doubt when the connection died between sending COMMIT (or a write that is a
  * transaction by itself) and the answer. A transaction whose connection died earlier has failed.
  */
 bool transactions_balance(const uint64_t counters[RECORDER_COUNTERS]);
 
-/* Returns whether the same identities hold for the counts of one named transaction or one
- * statement. */
+/* Returns whether the counts of one named transaction or one statement balance: the first two
+ * identities above, and sent = answered + refused + unanswered. */
 bool operation_counts_balance(const uint64_t counts[OPERATION_COUNTS]);
 
 /* Returns the number of tries after the first, for any reason. */
 uint64_t transactions_retries(const uint64_t counters[RECORDER_COUNTERS]);
 
-/* The state of the counts (count(*) before and after the run) of a table. */
+/* Whether the rows of a table were counted, with count(*) before and after the run. */
 enum verification_state {
     VERIFICATION_NONE,   /* no count was requested, or the adapter keeps no rows */
     VERIFICATION_FAILED, /* the rows could not be counted after the run */
@@ -132,7 +134,7 @@ struct verification {
     /* With a script, rows_before + added - taken = rows_after, except for rows in doubt. */
     /* numbers of rows that committed statements added and removed, warm-up included */
     uint64_t added, taken;
-    /* numbers of rows of statements in doubt, which may have been committed */
+    /* numbers of rows that statements in doubt added and removed if they were committed */
     uint64_t added_in_doubt, taken_in_doubt;
 };
 
@@ -142,12 +144,13 @@ void session_ledger_count(struct session_ledger *ledger, enum session_outcome ou
 bool session_ledger_balances(const struct session_ledger *ledger);
 bool row_ledger_balances(const struct row_ledger *ledger);
 
-/* Adds a ledger of `bytes` bytes to another of the same kind; all members are uint64_t. */
+/* Adds the ledger *from to the ledger *into. Both have the same type, whose size is `bytes` and
+ * whose members are all uint64_t. */
 void ledger_add(void *into, const void *from, size_t bytes);
 
-/* Computes the figures from the two counts and the ledger. Rows that arrived are credited to
- * acknowledged rows first, then to rows in doubt, then to rejected rows; the rest is surplus. So a
- * row of another kind or of another writer can hide a lost row. */
+/* Computes the figures from the two counts of the table and the ledger. Rows that arrived are
+ * credited to acknowledged rows first, then to rows in doubt, then to rejected rows; the rest is
+ * surplus. So a row in doubt, a rejected row or a row of another writer can hide a lost row. */
 void verification_evaluate(struct verification *verification, const struct row_ledger *rows);
 
 /* Computes `lost` and `surplus` of a script's table. */
@@ -202,12 +205,12 @@ void causes_add_named(struct causes *causes, enum cause_phase phase, const char 
 /* Adds `more` with its count and times. */
 void causes_merge_cause(struct causes *causes, const struct cause *more);
 
-/* Returns the most frequent cause of `phase`, or of any phase for CAUSE_PHASES; NULL without a
- * cause. No thread may be adding causes meanwhile. */
+/* Returns the most frequent cause of `phase`, or of all phases if `phase` is CAUSE_PHASES; NULL
+ * without a cause. No thread may add causes during the call. */
 const struct cause *causes_most_frequent(const struct causes *causes, enum cause_phase phase);
 
-/* Copies `from`, as of one moment, into `into`, which must be initialised and unused by other
- * threads. Each keeps its own mutex. */
+/* Copies the causes in *from to *into while it holds the mutex of *from. *into must be initialised,
+ * keeps its own mutex, and must not be in use by other threads. */
 void causes_copy(struct causes *into, struct causes *from);
 
 /* Forgets all causes. */
@@ -232,8 +235,8 @@ struct session_summary {
     bool is_of_lost_rank; /* all counts are unknown, except rows.planned if it is not 0 */
     enum session_outcome outcome;
     struct row_ledger rows;
-    uint64_t begun; /* rows of begun batches; a batch that a lost connection cut counts with the
-                       rows handed to the adapter */
+    uint64_t begun; /* rows of begun batches; for a batch that a lost connection cut, only the rows
+                       that were handed to the adapter */
     uint64_t batches;
     uint64_t drops;       /* number of times that the connection was lost */
     uint64_t reconnects;  /* number of times that the session reconnected after a loss */
@@ -270,8 +273,8 @@ double session_rows_per_s(const struct session_summary *session);
 /* Frees a list and what its entries own. `list` may be NULL. */
 void session_list_free(struct session_summary *list, size_t count);
 
-/* How evenly the server treated the sessions: the slowest, the fastest, and the longest pause.
- * Idle sessions and sessions that never began to work are excluded. */
+/* How evenly the server treated the sessions: the slowest session, the fastest session, and the
+ * longest pause of a session. Idle sessions and sessions that never began to work are excluded. */
 struct fairness {
     /* number of sessions that worked; if it is 0, the other members are unknown */
     uint64_t sessions;
@@ -286,9 +289,9 @@ struct fairness {
 
 void fairness_compute(struct fairness *fairness, const struct session_summary *list, size_t count);
 
-/* The result of reading back every row of a run (--verify rows). acknowledged = present + lost.
- * Where the server acknowledged some rows of a batch without saying which, the rows found are
- * counted as acknowledged first. */
+/* The result of reading back every row of a run (--verify rows). acknowledged = present + lost. If
+ * the server acknowledged a number of rows of a batch without saying which rows, the rows of this
+ * batch that were found count as acknowledged rows first, up to this number. */
 struct row_verification {
     enum verification_state state; /* NONE: not requested; FAILED: the rows could not be read */
     uint64_t read;                 /* number of rows with this run's tag */

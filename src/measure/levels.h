@@ -25,7 +25,7 @@ enum level_reason {
     LEVEL_REFUSED,       /* a session's connect was refused */
     LEVEL_TIMED_OUT,     /* a session's connect was not answered in time */
     LEVEL_DROPPED,       /* a session lost its connection */
-    LEVEL_APPEND_FAILED, /* an append, or a read after it, was refused */
+    LEVEL_APPEND_FAILED, /* an append, or the read after an append, failed */
     LEVEL_NO_PROGRESS,   /* a session did not have an append acknowledged */
     LEVEL_ENDED,         /* the level is unfinished: see enum search_end */
 };
@@ -84,9 +84,11 @@ struct level {
      * fail, or memory ran out */
     struct findings *findings;
 
-    /* With several ranks: the memory, at the level's end, of the machine with the least room. */
+    /* With several ranks: memory at the end of the level, on the machine with room for the fewest
+     * sessions. */
     struct level_room {
-        /* factor by which the level's sessions fit into the memory; infinite: unknown */
+        /* how many times the level's sessions fit into the memory of the machine; infinite:
+         * unknown */
         double times;
         uint64_t used_bytes, limit_bytes;
         char machine[64];
@@ -104,7 +106,7 @@ enum search_end {
     SEARCH_INTERRUPTED, /* a signal arrived */
     SEARCH_SCRIPT,      /* an error in the script, see CAUSE_SCRIPT of the result */
     SEARCH_GONE,        /* the server went away and did not come back */
-    SEARCH_STUCK,       /* sessions did not leave */
+    SEARCH_STUCK,       /* sessions did not disconnect in time */
     SEARCH_RANK_LOST,   /* one of several ranks was lost */
 };
 
@@ -132,7 +134,8 @@ struct search {
     uint64_t max_rows;        /* the most rows to write; 0 = any number */
     bool is_bound_by_bytes;   /* max_rows follows from --max-bytes */
     double row_bytes;         /* mean bytes of the values of a row */
-    char removal[320]; /* commands that remove rows that stay in the database; "" = no rows stay */
+    char removal[320]; /* commands that remove the rows that the search leaves in the database; "" =
+                          the search leaves no rows */
     int64_t hold_ns;
     int64_t p99_bound_ns; /* bound on the p99 of append; 0 = no bound */
     int64_t elapsed_ns;
@@ -158,24 +161,25 @@ void level_fini(struct level *level);
 const struct cause *level_main_cause(const struct level *level);
 
 /* search_best returns the level with the most rows/s among the levels that held. search_knee
- * returns, among the levels that held, the level with the fewest sessions whose rows/s are at most
- * SEARCH_KNEE_SHARE below those of the best level. Both return NULL when no level held. */
+ * returns the smallest level that held with at least (1 - SEARCH_KNEE_SHARE) times the rows/s of
+ * the best level. Both functions return NULL when no level held. */
 const struct level *search_best(const struct search *search);
 const struct level *search_knee(const struct search *search);
 
-/* Returns the level that makes the knee doubtful: among the levels that held with fewer sessions,
- * the level with the fastest part, if that part was at least as fast as the slowest part of the
- * knee. NULL when the knee is not in doubt. */
+/* Returns the level that makes the knee doubtful: a smaller level that held, and whose fastest part
+ * was at least as fast as the slowest part of the knee. If there are several such levels, returns
+ * the level with the fastest part. Returns NULL when no level makes the knee doubtful. */
 const struct level *search_knee_rival(const struct search *search);
 
-/* Finds the lowest level whose append p99 exceeded the bound, and the highest level below it that
- * held within the bound. *over and *within are NULL if the search does not have this level. */
+/* Sets *over to the smallest level whose append p99 exceeded the bound, or to NULL if no p99
+ * exceeded the bound. Sets *within to the largest level below *over that held within the bound, or
+ * to NULL if the search has no such level. */
 void search_p99(const struct search *search, const struct level **over,
                 const struct level **within);
 
-/* Returns the bytes by which the server's memory grew with each additional session, from the lowest
- * level that held to the highest. The growth of the server's caches is included. Negative when
- * unknown or when the memory did not grow. */
+/* Returns how many bytes the server's memory grew for each additional session, from the smallest
+ * level that held to the largest. The growth of the server's caches is included. Returns a negative
+ * number if the growth is unknown or if the memory did not grow. */
 double search_session_bytes(const struct search *search);
 
 /* names of the outcomes: "held", "failed", "unfinished" */
@@ -184,7 +188,7 @@ extern const char *const level_outcome_names[];
 extern const char *const level_reason_names[];
 /* names of the ends: "found", ...; "" for SEARCH_GOES_ON */
 extern const char *const search_end_names[];
-/* texts for people that say what stopped the search: "by …" */
+/* what stopped the search, as a text for the user: "by …" */
 extern const char *const search_end_texts[];
 /* names of the bounds: "user", "client", "program" */
 extern const char *const search_bound_names[];

@@ -44,7 +44,7 @@ enum limit_id {
 
 enum limit_grade {
     LIMIT_PASS,
-    LIMIT_WARN, /* too low by an estimate, or a risk that cannot be put in numbers */
+    LIMIT_WARN, /* too low according to an estimate, or a risk without a number */
     LIMIT_FAIL, /* too low: not all requested sessions can be held */
 };
 

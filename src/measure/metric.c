@@ -32,9 +32,9 @@ static double double_of(uint64_t bits)
     return value;
 }
 
-/* The bits of positive doubles are in the order of their values. So the upper bits number the
- * buckets. A bucket includes its upper bound but not its lower bound; of a negative bucket the
- * upper bound is the bound nearest to 0. */
+/* The bits of positive doubles, read as integers, have the same order as the doubles, so the upper
+ * bits give the number of the bucket. A bucket includes its higher bound but not its lower bound;
+ * the higher bound of a bucket of negative numbers is the bound nearer to 0. */
 size_t metric_bucket(double value)
 {
     const uint64_t least = bits_of(METRIC_LEAST) >> DROPPED_BITS;
@@ -139,7 +139,8 @@ struct metric_store {
     unsigned mask; /* number of shards, minus 1 */
     char *owns;    /* memory of all sessions: own_bytes for each, a struct own for each metric */
     size_t own_bytes;
-    size_t *trends; /* for each metric, its number among the trends */
+    size_t *trends; /* for each metric, the number of trends before it: for a trend, its index among
+                       the trends */
     size_t trend_count;
     _Atomic uint64_t *buckets; /* buckets of all trends, ordered by trend and then by shard */
 };
@@ -180,7 +181,7 @@ struct metric_store *metric_store_create(const struct script *script, unsigned s
         store->trend_count += script->metrics[i].kind == SCRIPT_TREND ? 1 : 0;
     }
     store->owns = aligned_alloc(CACHE_LINE_BYTES, (sessions + (size_t)1) * store->own_bytes);
-    /* the kernel gives no memory to pages of a large calloc that are never written */
+    /* a large calloc is cheap: the kernel allocates a page only when the page is written */
     store->buckets =
         calloc(store->trend_count * count * METRIC_BUCKETS + 1, sizeof *store->buckets);
     if (store->trends == NULL || store->owns == NULL || store->buckets == NULL) {

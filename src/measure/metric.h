@@ -5,12 +5,13 @@
  * The buckets of trends are shared by many sessions, in a few shards, as in the recorder. The sums
  * are read after the sessions have ended, and can be added to the sums of other ranks.
  *
- * A trend is a histogram over numbers of any sign. Every power of two is divided into 64 buckets of
- * equal width, so a percentile, given as the highest value of its bucket, is at most 1/64 of its
- * value above the exact percentile. A number with at most 7 significant bits (12.5, the whole
- * numbers up to 128) is the highest value of its bucket, so it is exact. Numbers nearer to 0 than
- * METRIC_LEAST count as METRIC_LEAST, or as 0 if they are negative; numbers beyond METRIC_MOST
- * share a bucket, in which a percentile is the maximum.
+ * A trend is a histogram over numbers of any sign. Each range from a power of two to the next is
+ * divided into 64 buckets of equal width. A percentile is reported as the highest value of its
+ * bucket, so the reported percentile is at most 1/64 of its value above the exact percentile. A
+ * number with at most 7 significant bits (12.5, the whole numbers up to 128) is the highest value
+ * of its bucket, so its percentile is exact. A positive number below METRIC_LEAST counts as
+ * METRIC_LEAST; a negative number above -METRIC_LEAST counts as 0. All numbers above METRIC_MOST
+ * share one bucket, whose percentiles are reported as the maximum.
  */
 #ifndef MEASURE_METRIC_H
 #define MEASURE_METRIC_H
@@ -27,8 +28,8 @@
 enum {
     METRIC_SIDE_BUCKETS = 80 * 64, /* number of buckets on one side: 64 for each power of two from
                                       METRIC_LEAST to METRIC_MOST */
-    /* in this order: negative numbers beyond METRIC_MOST, other negative numbers, 0, positive
-     * numbers up to METRIC_MOST, and positive numbers beyond it */
+    /* in this order: negative numbers up to -METRIC_MOST, other negative numbers, 0, positive
+     * numbers up to METRIC_MOST, and positive numbers above METRIC_MOST */
     METRIC_BUCKETS = 2 * METRIC_SIDE_BUCKETS + 4,
 };
 
@@ -47,11 +48,12 @@ struct metric_sum {
     uint64_t *buckets; /* METRIC_BUCKETS counts, owned, for a trend; else NULL */
 };
 
-/* Adds the values of `from`, which are of the same metric. */
+/* Adds the values of *from to *into, which must belong to the same metric. */
 void metric_sum_add(struct metric_sum *into, const struct metric_sum *from);
 
 /* Returns the smallest number v such that at least quantile × count values are ≤ v, up to the width
- * of a bucket. Never below `min` nor above `max`. The sum must be of a trend with a value. */
+ * of a bucket. The result is at least `min` and at most `max`. *sum must be the sum of a trend, and
+ * have at least one value. */
 double metric_quantile(const struct metric_sum *sum, double quantile);
 
 /* Allocates an empty sum for each metric of the script. Returns NULL if memory runs out. The caller

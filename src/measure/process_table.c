@@ -8,8 +8,9 @@
 #include "base/mono.h"
 
 enum {
-    MISSING_MAX =
-        2 /* an ended process that this many looks at /proc miss was not reaped by its parent */
+    /* number of walks after which the CPU time of an ended process counts as not reaped by a
+     * parent */
+    MISSING_MAX = 2
 };
 
 void process_table_init(struct process_table *table)
@@ -48,7 +49,8 @@ static int compare_pids(const void *left, const void *right)
     return (a->seen.pid > b->seen.pid) - (a->seen.pid < b->seen.pid);
 }
 
-/* Compares processes by their pids. Where a pid was used again, the ended process comes first. */
+/* Compares processes by pid. If two processes had the same pid, the process that started earlier is
+ * first. */
 static int compare_processes(const void *left, const void *right)
 {
     const struct process *a = left;
@@ -66,8 +68,8 @@ static void sort(struct process_list *list)
     }
 }
 
-/* Returns the process with the pid, the oldest of several; NULL if the list does not have the
- * pid. */
+/* Returns the process with the pid, or the oldest process if several have this pid. Returns NULL if
+ * no process has the pid. */
 static struct process *find_process(const struct process_list *list, pid_t pid)
 {
     const struct process key = {.seen = {.pid = pid}};
@@ -80,7 +82,8 @@ static struct process *find_process(const struct process_list *list, pid_t pid)
     return found;
 }
 
-/* Returns the same process in `list`, not another process with its pid; NULL if it is missing. */
+/* Returns the entry of the same process in `list`, with the same pid and start time; NULL if `list`
+ * does not have the process. */
 static struct process *find_again(const struct process_list *list, const struct process *process)
 {
     struct process *found = find_process(list, process->seen.pid);
@@ -124,9 +127,11 @@ static int64_t time_of(const struct process *process)
     return process->seen.own_ns + process->seen.reaped_ns;
 }
 
-/* Returns whether a running ancestor has taken over the time of the ended process. If so, subtracts
- * this time from the ancestor's credit: the time that it has taken over and that no ended process
- * accounts for yet. An ancestor that has also ended has passed the time on to its own parent. */
+/* Returns whether a running ancestor has taken over the CPU time of the process `ended`. Looks at
+ * the nearest ancestor that still runs, because an ended ancestor passes the time on to its own
+ * parent. The credit of this ancestor is the time that it took over in the last two walks, less the
+ * time of the ended processes found so far. If the credit covers the time of `ended`, the function
+ * subtracts this time from the credit and returns true. */
 static bool is_reaped(const struct process_table *table, const struct process *ended)
 {
     struct process *parent = find_process(&table->known, ended->seen.parent);
@@ -161,7 +166,8 @@ bool process_table_update(struct process_table *table)
         const struct process_list now = {.entries = seen->entries, .count = kept};
         struct process *process = find_again(&now, old);
         if (process != NULL) {
-            /* the time comes from two files of the kernel that differ slightly */
+            /* the kernel shows this time in two files, whose values differ slightly; the time must
+             * not fall */
             process->seen.own_ns = MAX(process->seen.own_ns, old->seen.own_ns);
             process->old_credit_ns = old->credit_ns;
             process->credit_ns = MAX(process->seen.reaped_ns - old->seen.reaped_ns, 0);

@@ -2,16 +2,16 @@
  * The processes of one server over time: which processes belong to it, and how much CPU time they
  * took together.
  *
- * A walk through /proc, or through a cgroup, shows the processes that run now. The table keeps
- * earlier processes, and opens no file. For one thread only.
+ * A walk through /proc, or through a cgroup, shows the processes that run now. The table also keeps
+ * the processes of earlier walks. The table opens no file, and only one thread may use it.
  *
- * The total of CPU time counts every process once and never falls. Around the end of a process the
- * kernel's figures count it twice or not at all: its own time disappears with it, and all of that
- * time, including the part that was already counted, turns up in its parent's time of reaped
- * children, possibly in another walk. So an ended process stays in the total until its parent's
- * reaped time has grown by as much. If that does not happen (the parent ignores its children, or
- * has ended), the process stays in the total for good. The kernel shows reaped time in whole clock
- * ticks, rounded down, so the growth may be short by up to two ticks.
+ * The total of CPU time counts every process once and never falls. The kernel's figures do not:
+ * when a process ends, its own time disappears. Then its whole time is added to its parent's time
+ * of reaped children, possibly in a later walk. So an ended process stays in the total until the
+ * reaped time of its parent has grown by the time of the process. If the reaped time does not grow
+ * (the parent ignores its children, or has ended), the process stays in the total for good. The
+ * kernel rounds reaped time down to whole clock ticks, so the growth may be up to two ticks too
+ * small.
  */
 #ifndef MEASURE_PROCESS_TABLE_H
 #define MEASURE_PROCESS_TABLE_H
@@ -42,9 +42,9 @@ struct process {
     bool is_accounted;          /* the process has ended; its CPU time is in a parent's time or in
                                    departed_ns */
     unsigned missing;           /* number of walks since the process was last seen */
-    int64_t credit_ns;          /* growth of seen.reaped_ns in the last walk, less the time of ended
-                                   children */
-    int64_t old_credit_ns;      /* credit_ns of the previous walk */
+    int64_t credit_ns; /* growth of seen.reaped_ns in the last walk, less the part that belongs to
+                          known ended processes */
+    int64_t old_credit_ns; /* credit_ns of the previous walk */
     struct process_memory memory;
 };
 
@@ -60,7 +60,7 @@ struct process_table {
     struct process_list known;
     /* processes that the current walk has found; set its count to 0 before the walk */
     struct process_list seen;
-    int64_t rounding_ns; /* the most that rounding to ticks hides: two ticks */
+    int64_t rounding_ns; /* the largest error from rounding to clock ticks: two ticks */
     int64_t departed_ns; /* CPU time of ended processes that no parent has taken over */
     int64_t total_ns;    /* the highest total of CPU time so far */
     size_t processes;    /* number of members of the last walk that have not ended */
@@ -78,7 +78,8 @@ struct process *process_table_add(struct process_table *table);
  * and the children of members. Returns false if the root does not run. */
 bool process_table_mark_tree(struct process_table *table, pid_t root, uint64_t root_start);
 
-/* Takes over the members of the walk. Returns false when out of memory. */
+/* Makes the members of the walk the known members, and updates the total of CPU time and the
+ * numbers of processes and threads. Returns false when out of memory. */
 bool process_table_update(struct process_table *table);
 
 /* Forgets all processes but keeps their CPU time, after the server has ended. */

@@ -18,7 +18,7 @@
 /* PF_EXITING of the kernel, in the flags of /proc/PID/stat. */
 #define FLAG_EXITING 4
 
-/* The rest of a text that is not terminated. */
+/* The rest of a text, from `at` up to but not including `end`; not NUL-terminated. */
 struct text {
     const char *at;
     const char *end;
@@ -97,7 +97,7 @@ static bool to_number(struct text word, unsigned base, uint64_t *value)
 /* Takes words by a form, one letter per word, and appends their numbers to `values`:
  *   .  any word               d  a decimal number         x  a hexadecimal number
  *   t  a decimal number; a negative number is 0           k  "N kB", in bytes
- *   l  a decimal number, or a word for no limit = UINT64_MAX
+ *   l  a decimal number; "max" and "unlimited" yield UINT64_MAX
  *   :  two hexadecimal numbers "A:B"; only the last 8 digits of A are used */
 static bool take(struct text *line, const char *form, uint64_t *values)
 {
@@ -140,12 +140,12 @@ static bool take_first_line(const char *text, size_t length, const char *form, u
 struct value {
     const char *key; /* key with its colon, if it has a colon */
     const char *form;
-    size_t offset; /* offset of the uint64_t to fill, or of the first if the form yields several */
+    size_t offset; /* offset of the first uint64_t that the form fills */
 };
 
-/* Fills the values that were found into `out`. Returns one bit for each value found: 1 = the first,
- * 2 = the second, 4 = the third, ... Returns 0 if a wanted line is malformed or the text ends
- * within a line. */
+/* Writes the values that were found to `out`. Returns one bit for each value found: 1 = the first,
+ * 2 = the second, 4 = the third, ... Returns 0 if the line of a value is malformed or if the text
+ * ends within a line. */
 static unsigned find_values(const char *text, size_t length, const struct value *values,
                             size_t count, void *out)
 {
