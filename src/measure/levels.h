@@ -25,7 +25,7 @@ enum level_reason {
     LEVEL_REFUSED,       /* a session's connect was refused */
     LEVEL_TIMED_OUT,     /* a session's connect was not answered in time */
     LEVEL_DROPPED,       /* a session lost its connection */
-    LEVEL_APPEND_FAILED, /* an append, or the read after an append, failed */
+    LEVEL_APPEND_FAILED, /* an append or a read failed, or a transaction failed or is in doubt */
     LEVEL_NO_PROGRESS,   /* a session did not have an append acknowledged */
     LEVEL_ENDED,         /* the level is unfinished: see enum search_end */
 };

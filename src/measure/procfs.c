@@ -478,7 +478,8 @@ bool procfs_count_lines(const char *text, size_t length, uint64_t *lines)
 /* The numbers taken from a row of /proc/net/tcp. Only the named numbers are used. */
 enum socket_field {
     LOCAL_PORT = 1,
-    PEER_ADDRESS, /* IPv4, or the last part of an IPv6 address, which holds a mapped IPv4 address */
+    PEER_ADDRESS, /* IPv4 address, or the last 4 bytes of an IPv6 address, which are the IPv4
+                     address in an IPv4-mapped address */
     PEER_PORT,
     SOCKET_STATE,
     SOCKET_TIMER = 6, /* ticks of 1/100 s until the timer expires, or until TIME_WAIT ends */
@@ -491,7 +492,7 @@ enum socket_state {
     TCP_LISTEN = 10,
 };
 
-/* Skips the line of headings, the first of which is `first`. */
+/* Skips the line of headings. Returns false if its first heading is not `first`. */
 static bool skip_heading(struct text *rest, const char *first)
 {
     struct text line;
@@ -625,7 +626,7 @@ bool procfs_parse_sockets(const char *text, size_t length,
                           uint64_t *waiting)
 {
     enum {
-        YOUNG_TICKS = 5900 /* ticks left of the 60 s of TIME_WAIT after its first second */
+        YOUNG_TICKS = 5900 /* ticks that are left of the 60 s of TIME_WAIT after the first second */
     };
     struct text rest = text_of(text, length);
     uint64_t row[SOCKET_FIELDS];
@@ -648,7 +649,7 @@ bool procfs_parse_sockets(const char *text, size_t length,
 
 bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes)
 {
-    /* version 1 also has a plain "shmem", which excludes the cgroups below, so its totals are
+    /* in version 1 the figure "shmem" excludes the cgroups below, so the figures "total_..." are
      * preferred */
     static const struct value values[] = {
         {"total_rss", "d", 0}, {"total_shmem", "d", 8}, {"anon", "d", 16}, {"shmem", "d", 24}};
@@ -670,7 +671,8 @@ bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes)
     };
     uint64_t found[2] = {0};
     const unsigned bits = find_values(text, length, values, 2, found);
-    /* version 1 has both figures, and the figure inactive_file excludes the cgroups below */
+    /* version 1 has both figures; its "inactive_file" excludes the cgroups below, so the total is
+     * preferred */
     *bytes = (bits & 2U) != 0 ? found[1] : found[0];
     return bits != 0;
 }
@@ -947,9 +949,9 @@ bool cgroup_name(const char *name, struct cgroup_folder *folder)
     return true;
 }
 
-/* Joins a mount and a cgroup's path. The path is relative to the root of the hierarchy, of which a
- * container may have mounted only a part. Returns false if the path is outside of this program's
- * namespace. */
+/* Sets *folder to the folder of a cgroup below a mount point. `path` is the path of the cgroup from
+ * the root of the hierarchy; in a container, only a part of the hierarchy may be mounted. Returns
+ * false if the path is outside of the cgroup namespace of this program. */
 static bool join(const struct procfs_mount *mount, const char *path, struct cgroup_folder *folder)
 {
     const size_t root = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
@@ -1039,7 +1041,7 @@ bool cgroup_walk(int folder, bool (*add)(void *context, pid_t pid), void *contex
         if (end == at || *end != '\n') {
             break;
         }
-        /* the number 0 stands for a process of a namespace that is not visible here */
+        /* the pid 0 stands for a process in a pid namespace that is not visible here */
         is_done = pid <= 0 || add(context, (pid_t)pid);
     }
     buffer_fini(&text);
@@ -1100,8 +1102,8 @@ static int read_numbers(const char *folder, const char *name, double values[2])
     return count;
 }
 
-/* Returns the number of CPUs that a cgroup of version 2 ("cpu.max": quota and period) or of version
- * 1 grants, or 0 without a limit. */
+/* Returns the number of CPUs to which a cgroup of version 2 ("cpu.max": quota and period) or of
+ * version 1 is limited; 0 without a limit. */
 static double read_quota(const char *folder)
 {
     double quota[2] = {0, 0}, period[2] = {0, 0};

@@ -82,8 +82,8 @@ struct procfs_status {
     uint64_t uid; /* the real user, whose tasks RLIMIT_NPROC counts */
     uint64_t threads;
     uint64_t capabilities; /* effective capabilities, one bit each */
-    uint64_t size_bytes;   /* size of the address space; 0 for a kernel thread, as are the next two
-                              members */
+    uint64_t size_bytes;   /* size of the address space; this and the next two members are 0 for a
+                              kernel thread */
     uint64_t resident_bytes;
     uint64_t peak_bytes; /* the highest resident_bytes so far */
 };
@@ -159,8 +159,8 @@ bool procfs_parse_pressure(const char *text, size_t length, uint64_t *some_us);
 bool procfs_parse_cgroup_io(const char *text, size_t length, unsigned major, unsigned minor,
                             uint64_t *read_bytes, uint64_t *written_bytes);
 
-/* /proc/PID/mountinfo: copies the source of a mount's file system ("/dev/sda1"); for an overlay the
- * folder that it writes to. */
+/* /proc/PID/mountinfo: copies the source of a mount's file system ("/dev/sda1"). For an overlay,
+ * copies the folder to which the overlay writes. */
 bool procfs_parse_source(const char *text, size_t length, uint64_t mount,
                          char path[PROCFS_PATH_BYTES]);
 
@@ -171,7 +171,7 @@ bool procfs_parse_named(const char *text, size_t length, const char *name, uint6
  * the value of `name`. */
 bool procfs_parse_netstat(const char *text, size_t length, const char *name, uint64_t *value);
 
-/* Counts the lines of a text whose last line is complete. */
+/* Counts the lines of a text. Returns false if the last line is incomplete. */
 bool procfs_count_lines(const char *text, size_t length, uint64_t *lines);
 
 /* A list of inodes of sockets. Inodes that do not fit are left out. */
@@ -219,8 +219,9 @@ bool procfs_parse_sockets(const char *text, size_t length,
                           const struct procfs_destination *destination, struct procfs_ports *ports,
                           uint64_t *waiting);
 
-/* memory.stat of a cgroup, version 2 or 1, including the cgroups below it. ..._memory: anonymous
- * and shared memory, without the page cache of files. ..._cache: page cache that can be dropped. */
+/* memory.stat of a cgroup, version 2 or 1. The cgroups below the cgroup are included.
+ * procfs_parse_cgroup_memory reads the anonymous and shared memory, without the page cache of
+ * files; procfs_parse_cgroup_cache reads the page cache that can be dropped. */
 bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes);
 bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes);
 
@@ -230,8 +231,9 @@ bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes)
 bool procfs_parse_cgroup(const char *text, size_t length, const char *controller,
                          char path[PROCFS_PATH_BYTES]);
 
-/* /proc/PID/mountinfo: finds the mount of a cgroup hierarchy, the first of several; `controller` as
- * in procfs_parse_cgroup. `root` is the cgroup that is visible at `point`. */
+/* /proc/PID/mountinfo: finds the first mount of a cgroup hierarchy. `controller` has the same
+ * meaning as in procfs_parse_cgroup. The member `root` is the cgroup that is visible at the mount
+ * point `point`. */
 struct procfs_mount {
     char root[PROCFS_PATH_BYTES];
     char point[PROCFS_PATH_BYTES];
@@ -239,9 +241,9 @@ struct procfs_mount {
 bool procfs_parse_mount(const char *text, size_t length, const char *controller,
                         struct procfs_mount *out);
 
-/* procfs_open opens /proc. procfs_open_folder opens the folder `path` below `directory`, for
- * reading its entries. On failure they return a negative value and NULL, with errno. The caller
- * closes the result. */
+/* procfs_open opens /proc; it returns a negative value with errno on failure. procfs_open_folder
+ * opens the folder `path` below `directory` to read its entries; it returns NULL with errno on
+ * failure. The caller closes the result. */
 int procfs_open(void);
 DIR *procfs_open_folder(int directory, const char *path);
 
@@ -266,19 +268,21 @@ struct procfs_status procfs_read_own(int proc);
  * run_queue_ns is 0 if the kernel does not report it. */
 void procfs_read_thread(struct procfs_schedstat *time);
 
-/* Returns the fewest CPUs that a program's cgroups and the cgroups above them grant; 0: no limit.
- * `list` is the path of the program's list of cgroups, /proc/self/cgroup, and `root` the folder of
- * all cgroups, /sys/fs/cgroup. */
+/* Returns the number of CPUs to which the cgroups of a program, and the cgroups above them,
+ * limit the program: the lowest limit; 0 without a limit. `list` is the path of the program's
+ * list of cgroups, such as /proc/self/cgroup; `root` is the folder of all cgroups, such as
+ * /sys/fs/cgroup. */
 double procfs_cpu_quota(const char *list, const char *root);
 
-/* Describes what keeps only this program from using all of the machine's `cpus` CPUs: a quota of
- * its cgroups, its affinity, or its niceness. "" if it may use all CPUs. */
+/* Describes why this program, unlike other programs, cannot use all `cpus` CPUs of the machine:
+ * a quota of its cgroups, its affinity, or its niceness. Writes "" if the program can use all
+ * CPUs. */
 void procfs_describe_bound(unsigned cpus, char *text, size_t size);
 
 /* procfs_read_thread_file does the same as procfs_read_thread, but reads the file that
- * procfs_open_thread opened earlier, because later no descriptor may be left. If the kernel does
- * not support the file, procfs_open_thread returns a negative value and procfs_read_thread_file
- * false. */
+ * procfs_open_thread has opened, so it works even when the process has no free descriptor. If the
+ * kernel does not support the file, procfs_open_thread returns a negative value and
+ * procfs_read_thread_file returns false. */
 int procfs_open_thread(void);
 bool procfs_read_thread_file(int file, struct procfs_schedstat *time);
 
@@ -295,12 +299,13 @@ struct cgroup_folder {
                        our container; the folder is then the mount point */
 };
 
-/* Sets the folder to the folder `name`, which the user gave; a relative path starts at
- * /sys/fs/cgroup. Returns false with errno if the path is too long. */
+/* Sets *folder to the folder `name` that the user gave; a relative path starts at /sys/fs/cgroup.
+ * Returns false with errno if the path is too long. */
 bool cgroup_name(const char *name, struct cgroup_folder *folder);
 
-/* Finds the folder of a process's cgroup by the mounts that `viewer` sees. `controller` names a
- * hierarchy of version 1, "" is version 2. Returns false if the folder was not found. */
+/* Finds the folder of the cgroup of the process `pid` in the mounts that the process `viewer` sees.
+ * `controller` names a hierarchy of version 1; "" is version 2. Returns false if the folder was not
+ * found. */
 bool cgroup_find(int proc, pid_t pid, pid_t viewer, const char *controller,
                  struct cgroup_folder *folder);
 
@@ -318,8 +323,8 @@ uint64_t cgroup_read_cache(const struct cgroup_folder *folder);
  * negative value with errno on failure. */
 int cgroup_open(const char *name);
 
-/* Calls `add` for every process of the cgroup and of the cgroups below it. Returns false if they
- * cannot be read or `add` returned false. */
+/* Calls `add` for every process of the cgroup and of the cgroups below it. Returns false if a
+ * cgroup cannot be read or if `add` returned false. */
 bool cgroup_walk(int folder, bool (*add)(void *context, pid_t pid), void *context);
 
 /* Returns anonymous and shared memory in bytes, or -1 if unknown. */

@@ -21,8 +21,9 @@ struct shard {
     _Atomic uint64_t overflow;
 };
 
-/* The part of an operation's histogram that each session has of its own. The total is not part of
- * it: a snapshot sums the buckets, so that the total agrees with the buckets. */
+/* The values of an operation's histogram that each session counts separately. The total is not
+ * counted here: a snapshot computes it from the buckets, so the total and the buckets always
+ * agree. */
 struct own_operation {
     _Atomic uint64_t sum_ns;
     _Atomic int64_t max_ns;
@@ -38,8 +39,8 @@ struct own {
     _Atomic uint64_t server_session;
     _Atomic unsigned call; /* number of the operation of the call under way, plus 1; 0: no call */
     _Atomic unsigned host;
-    /* a row of counters for each host, then a row for the warm-up; the same memory then has a
-     * struct own_operation for each operation, and the counts of the script's operations */
+    /* a row of counters for each host, and a row for the warm-up; a struct own_operation for each
+     * operation and the counts of the script's operations follow in the same block of memory */
     _Atomic uint64_t counters[][RECORDER_COUNTERS];
 };
 
@@ -48,7 +49,7 @@ struct recorder {
     unsigned sessions;
     size_t operations;
     size_t hosts;         /* number of hosts, 1 or more */
-    struct shard *shards; /* shards, ordered by host, then shard, then operation */
+    struct shard *shards; /* shards, ordered by host, then by shard, then by operation */
     void *shards_allocation;
     char *owns;
     void *owns_allocation;
@@ -56,8 +57,8 @@ struct recorder {
 };
 
 /* Allocates zeroed elements at the beginning of a cache line. The caller frees *allocation. Returns
- * NULL when out of memory. Uses calloc instead of aligned_alloc, because the kernel gives no memory
- * to pages of a large calloc that are never written, so unused buckets cost nothing. */
+ * NULL when out of memory. Uses calloc instead of aligned_alloc: with a large calloc, the kernel
+ * allocates a page only when the page is written, so unused buckets cost nothing. */
 static void *allocate_lines(size_t count, size_t size, void **allocation)
 {
     if (count > (SIZE_MAX - CACHE_LINE_BYTES) / size) {
@@ -392,8 +393,8 @@ void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot 
             add_shard(&snapshot->histograms[h], shard_of(recorder, 0, i, h));
         }
     }
-    /* A session sets its maximum before it counts the value. So after the buckets are read, the
-     * maxima of all their values are there: no interval loses its maximum. */
+    /* A session sets its maximum before it counts the value in a bucket. So the maxima, read after
+     * the buckets, cover all values in the buckets, and no interval loses its maximum. */
     for (unsigned i = 0; i < recorder->sessions; i++) {
         add_maxima(recorder, own_of(recorder, i), snapshot);
     }

@@ -1,12 +1,12 @@
 /*
  * Counts what sessions do while they run.
  *
- * Each session has its own cache lines, written by this session only: counters, counts, sums and
- * its last progress. The buckets of the histograms are shared by many sessions, in a few shards: a
- * histogram for each of 14,000 sessions would take hundreds of MiB. Any thread may take a snapshot
- * at any time. Snapshots are cumulative; an interval is the difference of two snapshots. A snapshot
- * taken during the run may have only some of the counters of a batch; after the sessions are joined
- * snapshots are exact.
+ * Each session has its own cache lines, which only this session writes: counters, counts, sums,
+ * maxima and the moment of its last progress. The buckets of the histograms are shared by many
+ * sessions, in a few shards: a histogram for each of 14,000 sessions would take hundreds of MiB.
+ * Any thread may take a snapshot at any time. Snapshots are cumulative; an interval is the
+ * difference of two snapshots. A snapshot taken during the run may have only some of the counters
+ * of a batch. After the threads of the sessions are joined, snapshots are exact.
  */
 #ifndef MEASURE_RECORDER_H
 #define MEASURE_RECORDER_H
@@ -97,8 +97,9 @@ struct recorder_latency recorder_latency_at(struct recorder *recorder, unsigned 
 void recorder_histogram_at(struct recorder *recorder, unsigned host, size_t operation,
                            struct histogram *histogram);
 
-/* recorder_set_working notes since when the session has worked; 0: it has finished or given up.
- * recorder_note_progress notes that an append was acknowledged. Called by the session. */
+/* recorder_set_working notes the moment since which the session has worked; 0: the session has
+ * finished or given up. recorder_note_progress notes that an append was acknowledged at now_ns.
+ * Called by the session. */
 void recorder_set_working(struct recorder *recorder, unsigned session, int64_t since_ns);
 void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns);
 
@@ -110,17 +111,20 @@ struct recorder_call {
                          wait for the server */
 };
 
-/* Note the operation of the call that begins, or RECORDER_NO_CALL at its end; and the server's
- * number for the session, or 0 when the session has no connection. Called by the session. */
+/* recorder_note_call notes the operation of a call that begins, or RECORDER_NO_CALL when the call
+ * ends. recorder_note_server_session notes the server's number for the session, or 0 when the
+ * session has no connection. Called by the session. */
 void recorder_note_call(struct recorder *recorder, unsigned session, size_t operation);
 void recorder_note_server_session(struct recorder *recorder, unsigned session, uint64_t number);
 
-/* Reads the call of every session; `calls` has an entry for each. Any thread. */
+/* Reads the call of every session; `calls` has an entry for each session. Any thread may call this
+ * function. */
 void recorder_read_calls(const struct recorder *recorder, struct recorder_call *calls);
 unsigned recorder_sessions(const struct recorder *recorder);
 
-/* Returns the number of sessions that have worked since since_ns or earlier, but have not had an
- * append acknowledged since since_ns. *reading: how many of these sessions are in a read. */
+/* Returns the number of sessions that began to work at since_ns or earlier, and whose last
+ * acknowledged append was before since_ns. Sets *reading to the number of these sessions that are
+ * in a read. */
 uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uint64_t *reading);
 
 /* Returns one counter summed over the sessions. */
@@ -129,7 +133,8 @@ uint64_t recorder_read(struct recorder *recorder, enum recorder_counter counter)
 /* Returns all counters, each summed over the sessions. */
 void recorder_read_all(struct recorder *recorder, uint64_t counters[RECORDER_COUNTERS]);
 
-/* Sums everything into *snapshot, which must have been made for the same number of operations. */
+/* Fills *snapshot with the sums over all sessions. *snapshot must have been made for the same
+ * number of operations. */
 void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot *snapshot);
 
 /* One row of intervals.csv: one second of the run; the last interval ends with the run. Or one row
@@ -172,7 +177,8 @@ struct intervals {
 bool intervals_init(struct intervals *intervals, struct recorder *recorder, int64_t run_start_ns);
 void intervals_fini(struct intervals *intervals);
 
-/* Moves the beginning of the first interval, which still has all counts since the start. */
+/* Moves the beginning of the first interval to begin_ns. The interval still includes all counts
+ * since the start of the run. */
 void intervals_begin_at(struct intervals *intervals, int64_t begin_ns);
 
 /* Ends an interval now, and fills *interval. Returns false when no time has passed. */

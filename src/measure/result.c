@@ -59,8 +59,8 @@ void result_copy_part(const struct result *result, struct rank_result *part)
     part->start_mono_ns = result->start_mono_ns;
 }
 
-/* Returns the weightier of the reasons why two parts ended: a lost rank, then any other early end,
- * then the end of the duration. */
+/* Joins the reasons why two parts ended. Returns the more important reason: a lost rank is the most
+ * important, then any other early end, then the end of the duration. */
 static enum stop_reason join_reasons(enum stop_reason a, enum stop_reason b)
 {
     const bool is_weaker = a == STOP_COMPLETED || (a == STOP_DURATION && b != STOP_COMPLETED);
@@ -125,11 +125,12 @@ struct host_changes {
     size_t hosts;                       /* number of hosts that were counted */
     bool is_same_before, is_same_after; /* the hosts had the same number of rows */
     int64_t sum;
-    int64_t nearest;  /* change that is nearest to what the run wrote */
-    bool has_changed; /* the number changed at a host */
+    int64_t nearest; /* change at a host that is nearest to the number of rows that the run wrote */
+    bool has_changed; /* the number of rows changed at a host */
 };
 
-/* What the counts of a table say about the hosts. */
+/* What the numbers of rows of a table show about the hosts: whether they are separate databases or
+ * one database. */
 enum hosts_are {
     HOSTS_SEPARATE,
     HOSTS_ONE,
