@@ -137,7 +137,8 @@ enum hosts_are {
     HOSTS_UNCLEAR,
 };
 
-/* Returns how far a change is from what the run wrote. */
+/* Returns the distance of a change of the number of rows from the range `written`; 0 within the
+ * range. */
 static int64_t distance(int64_t change, const struct row_change *written)
 {
     return MAX(MAX(written->least - change, change - written->most), (int64_t)0);
@@ -145,10 +146,10 @@ static int64_t distance(int64_t change, const struct row_change *written)
 
 /*
  * Decides whether the hosts are one database. Each host of one database shows all changes of the
- * run, some perhaps later; the changes of separate databases add up to the changes of the run. If
- * neither fits exactly, rows were lost, or another client wrote: then the case that fits much
- * better is returned. HOSTS_SEPARATE is returned if the changes add up to less than was written,
- * because rows are then missing in any case.
+ * run, though perhaps with a delay. The changes of separate databases add up to the changes of the
+ * run. If neither is exactly true, rows were lost or another client wrote rows; then the function
+ * returns the case that fits much better, or HOSTS_UNCLEAR. If the changes add up to less than the
+ * run wrote, rows are missing in both cases, and the function returns HOSTS_SEPARATE.
  */
 static enum hosts_are compare_hosts(const struct host_changes *changes,
                                     const struct row_change *written)
@@ -205,7 +206,7 @@ void result_join_hosts(struct result *result, size_t table, const struct row_cha
     const enum hosts_are are = first.is_counted ? compare_hosts(&changes, written) : HOSTS_SEPARATE;
     const bool is_one = are == HOSTS_ONE;
     const bool is_written = written->least != 0 || written->most != 0;
-    if (is_written && changes.has_changed) { /* another table shows nothing about the hosts */
+    if (is_written && changes.has_changed) { /* an unchanged table shows nothing */
         result->are_hosts_one = is_one && (result->are_hosts_one || !result->are_hosts_known);
         result->are_hosts_known = true;
     }
@@ -297,9 +298,10 @@ void result_add_problem(struct result *result, enum problem_kind kind, enum exit
     va_end(arguments);
 }
 
-/* Writes the exit line. The first problem sets the exit code. If that problem does not concern rows
- * and all rows were acknowledged, the line begins with "all rows were acknowledged, but". A search
- * may succeed with unacknowledged rows. */
+/* Writes the exit line. The first problem sets the exit code. If the first problem is about the
+ * output of the run, and all rows were acknowledged, the line begins with "all rows were
+ * acknowledged, but". The rows are compared because a search may succeed with unacknowledged
+ * rows. */
 void result_set_exit(struct result *result)
 {
     const struct row_ledger *rows = &result->rows;
@@ -407,7 +409,7 @@ const char *result_describe_change(const struct result *result, char text[RESULT
 bool event_list_add(struct event_list *list, int64_t at_ns, const char *text)
 {
     if (list->entries == NULL) {
-        /* allocate all entries at once: the kernel gives no memory to pages that are never
+        /* allocate all entries at once: the kernel allocates a page only when the page is
          * written */
         list->entries = calloc(EVENTS_MAX, sizeof *list->entries);
     }

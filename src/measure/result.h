@@ -26,8 +26,8 @@ enum {
     RESULT_CONDITION_BYTES = 200 /* longest text of a condition and the value that met it */
 };
 
-/* An event during or around a run that the user reports: a node was added, a rebalance began. Read
- * from events.csv, written into run.json, drawn as a line in the charts over time. */
+/* An event that the user reports, during the run or close to it: a node was added, a rebalance
+ * began. Read from events.csv, written into run.json, drawn as a line in the charts over time. */
 struct event {
     int64_t at_ns; /* moment since the start of the run, as in intervals.csv; not negative; may be
                       after the end of the run */
@@ -46,7 +46,7 @@ struct change {
     const char *what; /* kind of change: "mark", "rate", "sessions", "pause", "resume", "stop" */
     char from[CHANGE_VALUE_BYTES]; /* value before the change; "" if the change has no value */
     char to[CHANGE_VALUE_BYTES];
-    char text[CHANGE_TEXT_BYTES]; /* the text of the event */
+    char text[CHANGE_TEXT_BYTES]; /* text of a mark; "" for other changes */
     char by[16];                  /* origin of the change: "page", "append control" */
 };
 
@@ -72,7 +72,7 @@ struct expectation {
     unsigned stage;              /* number of the stage that the bound is about; 0: the whole run */
     struct figure_choice choice; /* columns of summary.csv, or of stages.csv */
     double limit;                /* the number of the bound, in the unit of the columns */
-    size_t chosen; /* index of the column with a known value at the end; 0 if no value is known */
+    size_t chosen; /* index in `choice` of the column whose value is used; 0 if no value is known */
     bool is_known; /* the value is known; false before the run has ended */
     double value;
     bool is_met; /* the value meets the bound; false when the value is unknown */
@@ -96,24 +96,23 @@ enum stop_reason {
     STOP_RANK,        /* one of several ranks was lost */
     STOP_SCRIPT,      /* an error in the script, see CAUSE_SCRIPT */
     STOP_CONDITION,   /* a condition of --stop-when held */
-    STOP_CONTROL,     /* append control, or the live page */
+    STOP_CONTROL,     /* the user stopped the run with append control or on the live page */
     STOP_NOT_YET,     /* the sessions are still at work: the result shows one moment of the run */
 };
 
-/* Returns whether the run was stopped as planned: its time was over, or the user asked for it. Work
- * that was not begun by then is not missing. */
+/* Returns whether the run stopped as planned: its time was over, or the user stopped it. After a
+ * planned stop, work that was not begun does not count as missing. */
 bool stop_is_planned(enum stop_reason reason);
 
 enum verdict {
     VERDICT_VALID,
     VERDICT_DEGRADED, /* sessions or rows are missing, or something else went wrong */
     VERDICT_INVALID,  /* the client was the bottleneck, or stood still */
-    VERDICT_RUNNING,  /* the run has not ended: the result shows one moment of it */
+    VERDICT_RUNNING,  /* the run has not ended: the result shows one moment of the run */
 };
 
-/* The kinds of problems of a run, heaviest first. Code that notices a problem adds it to the list,
- * which keeps the first problem of each kind. The heaviest problem gives the exit code. The exit
- * reason names all problems. */
+/* The kinds of problems of a run, the most severe kind first. struct result keeps the first problem
+ * of each kind. The most severe problem sets the exit code. The exit reason names all problems. */
 enum problem_kind {
     PROBLEM_RANK,        /* one of several ranks was lost */
     PROBLEM_RUN,         /* ledgers, lost rows, limits, a client that was the bottleneck */
@@ -132,15 +131,15 @@ struct problem {
     char text[PROBLEM_BYTES];
 };
 
-/* The rows of a table at a host by count(*), before and after the run. */
+/* Numbers of rows of a table at a host, counted with count(*) before and after the run. */
 struct table_count {
     bool is_counted; /* both counts are known */
     uint64_t before, after;
 };
 
 enum {
-    SERVER_SETTINGS_MAX =
-        96 /* most settings that are kept; the server's queries return at most 64 */
+    /* maximum number of settings that are kept; the queries for the settings return at most 64 */
+    SERVER_SETTINGS_MAX = 96
 };
 
 /* The settings that a server reported. */
@@ -170,7 +169,7 @@ struct invariant_result {
     const char *claim;             /* text of the claim; borrowed from the script */
     enum verification_state state; /* NONE: the database keeps no rows; FAILED: not checked */
     uint64_t rows; /* number of rows that break the claim; with several hosts, at the first host at
-                      which it is broken */
+                      which the claim is broken */
     char first[160];  /* the values of the first row that breaks the claim: "1, 300.00" */
     char reason[240]; /* reason why the state is VERIFICATION_FAILED */
 };
@@ -197,7 +196,8 @@ struct invariant_result {
     X(uint64_t, sessions_cut, SUM) /* sessions whose connection append cut after a stop */ \
     /* time from the gate's opening to the last due arrival; 0 without random arrivals */ \
     X(int64_t, last_due_ns, MAX) \
-    /* the highest number of a session's rows that its count(*) did not show */ \
+    /* the highest number of acknowledged rows of one session that a count(*) of this session
+     * missed */ \
     X(uint64_t, worst_lag_rows, MAX) \
     X(enum stop_reason, stop_reason, REASON)
 /* clang-format on */
@@ -217,8 +217,8 @@ struct rank_result {
     int64_t clock_error_ns;  /* the largest error of clock_offset_ns */
     int64_t clock_drift_ns;  /* change of clock_offset_ns since the start */
     int64_t clock_drift_error_ns; /* the largest error of clock_drift_ns */
-    unsigned hosts_here; /* number of servers that run on the rank's machine, as far as their
-                            addresses say; the rank looked for their processes */
+    unsigned hosts_here; /* number of servers that seem to run on the rank's machine, so the rank
+                            looked for their processes; 0: no server */
     struct resource_summary resources;
     struct trace_sum *trace; /* the I/O trace of the rank, with times on rank 0's clock; owned; NULL
                                 if nothing was traced */
@@ -256,8 +256,8 @@ struct result {
     int64_t gate_late_ns;       /* time from the agreed moment until this process's gate opened */
     /* number of sessions whose threads still run the script and need the plan */
     uint64_t sessions_left;
-    uint64_t sessions_ended; /* number of cut sessions that still worked at the server and were
-                                ended there */
+    uint64_t sessions_ended; /* number of cut sessions whose work was still running at the server,
+                                so that append ended the work there */
 
     int64_t table_bytes_before; /* size of the run's tables on disk before the run; -1 = unknown */
     int64_t table_bytes_after;  /* size of the run's tables on disk after the run; -1 = unknown */
@@ -283,7 +283,7 @@ struct result {
     struct interval *stages; /* the stages that the run reached, in their order; owned */
     size_t change_count;     /* number of changes by hand */
     struct change *changes;  /* changes in the order in which they were made; owned */
-    /* mean rate that was asked for, per second, in a run with changes by hand */
+    /* mean requested rate, per second; for a run with changes by hand */
     double changed_rate;
     uint64_t least_sessions; /* number of sessions that had to be up for the run to go on */
     /* STOP_CONDITION: the condition and the value that met it */
@@ -292,17 +292,18 @@ struct result {
     struct resource_summary resources;
     struct trace_sum *trace; /* the I/O trace (trace/trace.h); owned, freed with free; with ranks
                                 the sum of the ranks' traces; NULL without --io-trace */
-    struct waits *waits;     /* waits of the sessions, with ranks only of rank 0's sessions; owned;
-                                NULL: the waits were not polled */
-    char waits_note[240];    /* reason why the waits were not polled although the user asked for
-                                them; else "" */
+    struct waits *waits;  /* waits of the sessions; with ranks, only the waits of rank 0's sessions;
+                             owned; NULL: the waits were not polled */
+    char waits_note[240]; /* reason why the waits were not polled although the user asked for
+                             them; else "" */
     struct kernel_waits *kernel_waits; /* the waits of the server's threads (trace/switches.h);
                                           owned, freed with free; NULL without --waits=kernel */
     struct server_limits server; /* facts that the server reports about itself; version "" when it
                                     did not report its version */
     struct connection_info connection;
     char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" where the database has only one */
-    char removal[320]; /* commands that undo the changes in the database; "" = nothing stays */
+    char removal[320]; /* commands that remove what the run leaves in the database; "" = the run
+                          leaves nothing */
 
     enum verdict verdict;
     char verdict_reason[240]; /* reason for the verdict: one line, never empty */
@@ -333,7 +334,8 @@ void result_add_stage(struct result *result, const struct interval *stage);
 /* Returns whether every row was read back, which makes the number of lost rows certain. */
 bool result_is_read_back(const struct result *result);
 
-/* Returns how many acknowledged rows may be lost: by reading the rows back, else by the counts. */
+/* Returns how many acknowledged rows may be lost: as found by reading the rows back, or computed
+ * from the counts if the rows were not read back. */
 uint64_t result_lost_at_most(const struct result *result);
 
 /* Describes the number of lost rows as far as it is known: "3", "up to 3", "2 to 3". */
@@ -346,7 +348,8 @@ const char *server_setting(const struct server_settings *settings, const char *n
  * "" when no setting changed. */
 const char *result_describe_change(const struct result *result, char text[RESULT_CHANGE_BYTES]);
 
-/* Returns the rows in the table that this run cannot have written, as far as is known. */
+/* Returns the number of rows in the table that this run cannot have written, as far as it is
+ * known. */
 uint64_t result_surplus(const struct result *result);
 
 /* Allocates the results of `hosts` hosts, each with counts of `tables` tables, and with a script
@@ -357,25 +360,25 @@ bool result_allocate_tables(struct result *result, size_t hosts, size_t tables, 
 /* Allocates empty sums for the metrics of the script. Returns false when out of memory. */
 bool result_allocate_metrics(struct result *result, const struct script *script);
 
-/* Allocates the results of `count` claims, in the state NONE and without the claims' texts.
- * Replaces earlier results. When out of memory, invariant_count is 0,
- * and lacks_invariants is set. */
+/* Allocates the results of `count` claims, in the state NONE and without the texts of the claims.
+ * Replaces earlier results. When out of memory, sets invariant_count to 0 and lacks_invariants. */
 void result_allocate_invariants(struct result *result, size_t count);
 
 /* The number of rows by which a run changed a table: added rows less removed rows. */
 struct row_change {
-    int64_t least, most; /* they differ by the rows in doubt */
+    int64_t least, most; /* the difference is the number of rows in doubt */
 };
 
 /* Joins the counts of all hosts for table number `table`, which the run changed by `written`. Fills
- * rows_before, rows_after and the state; when a host with rows of the run was not counted, the
+ * rows_before, rows_after and the state. If a host to which the run wrote was not counted, the
  * state is VERIFICATION_FAILED, with the reason.
  *
- * The hosts are one database if they had the same count before, and after the run either all hosts
- * show the change, or their changes add up to much more than the change. Then the count of the host
- * that shows the most changes is used; otherwise the counts are added up. If the counts fit neither
- * case, the state is VERIFICATION_FAILED. result->are_hosts_one becomes true if every table that
- * changed shows that the hosts are one database. */
+ * The hosts are one database if all hosts had the same count before the run, and if afterwards all
+ * hosts show the change `written`, or the changes of the hosts add up to much more than `written`.
+ * For one database, the count of the host that shows the most changes is used; for separate
+ * databases, the counts are added up. If the counts fit neither case, the state is
+ * VERIFICATION_FAILED. result->are_hosts_one becomes true if every table that changed shows that
+ * the hosts are one database. */
 void result_join_hosts(struct result *result, size_t table, const struct row_change *written,
                        struct verification *verification);
 
@@ -388,8 +391,8 @@ __attribute__((format(printf, 4, 5))) void result_add_problem(struct result *res
                                                               enum exit_code code,
                                                               const char *format, ...);
 
-/* Sets exit_code and exit_reason from the problems. A VALID run becomes DEGRADED when its files are
- * incomplete, and VALID again when they are complete after all. */
+/* Sets exit_code and exit_reason from the problems. A VALID run becomes DEGRADED if its files are
+ * incomplete. If the files are complete at a later call, the run becomes VALID again. */
 void result_set_exit(struct result *result);
 
 #endif

@@ -21,8 +21,8 @@ enum {
 #define INTERVAL_NS MONO_NS_PER_S
 #define SAMPLE_DEFAULT_NS (3 * MONO_NS_PER_S)
 
-/* The longest sleep of nap. It is short, so that the other threads use little CPU time during
- * it. */
+/* The longest sleep in nap. The sleep is short, so that other threads use little CPU time
+ * meanwhile. */
 #define SLEEP_NS (200 * MONO_NS_PER_MS)
 
 static const struct cpu_shares unknown_shares = {-1, -1, -1};
@@ -135,7 +135,8 @@ static void read_gauges(struct sampler *sampler, struct server_reading *server)
     note_sessions(sampler);
     const struct procfs_status own = procfs_read_own(sampler->proc);
     peaks->client_memory_bytes = MAX(peaks->client_memory_bytes, own.resident_bytes);
-    /* readings between samples share the interval's budget with the samples */
+    /* the budget of a reading is the time since the previous reading, so that readings between
+     * samples do not add to the cost */
     const int64_t now_ns = mono_now_ns();
     server_process_read(sampler->server,
                         MIN(now_ns - sampler->last_read_ns, sampler->config.sample_interval_ns),
@@ -166,7 +167,7 @@ static void read_all(struct sampler *sampler, struct reading *reading)
         sampler->stat_file < 0 ? -1 : pread(sampler->stat_file, text, sizeof text, 0);
     reading->is_host_known = length > 0 && procfs_parse_cpu(text, (size_t)length, &reading->host);
     reading->client_cpu_ns = mono_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    /* I/O is read before memory, which takes long */
+    /* I/O is read first, because reading memory takes long */
     io_meter_read(sampler->io, reading->is_host_known ? &reading->host : NULL, &reading->io);
     read_gauges(sampler, &reading->server);
     /* an embedded database without files does no I/O of its own */
@@ -206,7 +207,7 @@ static struct cpu_shares shares_of(const struct sampler *sampler, const struct r
     }
     const double parts = is_cgroup ? fmax(shares.server, shares.client)
                                    : fmax(shares.server, 0) + fmax(shares.client, 0);
-    /* the kernel sometimes lets the count of iowait fall, and with it the sum */
+    /* the kernel's count of iowait sometimes falls, and so does the total */
     if (from->is_host_known && to->is_host_known && to->host.total_ticks > from->host.total_ticks) {
         const double busy = (double)to->host.busy_ticks - (double)from->host.busy_ticks;
         const double total = (double)(to->host.total_ticks - from->host.total_ticks);
@@ -227,8 +228,9 @@ double cpu_others(const struct cpu_shares *shares, bool has_server)
     return fmax(shares->host - shares->client - server, 0);
 }
 
-/* Samples whose host shares are within this distance of the highest count as equally busy; the
- * server's share decides. */
+/* Samples are treated as equally busy if their host shares differ from the highest host share by
+ * less than this many percentage points. Among equally busy samples, the sample with the highest
+ * server share is chosen. */
 #define SAME_PERCENT 0.5
 
 void cpu_shares_raise(struct cpu_shares *max, struct cpu_shares *at_max,
@@ -360,12 +362,13 @@ void sampler_summarise(struct sampler *sampler, struct resource_summary *summary
     summary->suspended_ns += asleep_ns >= SAMPLER_SUSPENDED_NS ? asleep_ns : 0;
 }
 
-/* Sleeps until the moment or until woken, at most for SLEEP_NS; under the lock. Adds to
- * suspended_ns if the process did not run.
+/* Sleeps until moment_ns or until woken, but at most for SLEEP_NS. The caller holds the lock. If
+ * the process was suspended meanwhile, adds the time to suspended_ns.
  *
- * A thread that wakes up late either waited for a CPU, which the kernel counts, or was not run
- * at all: stopped by a signal or a debugger, frozen, or in a virtual machine that was paused. If
- * it was not run at all, the other threads ran only during the sleep and the wait for a CPU. */
+ * A thread that wakes up late either waited for a CPU or was suspended: stopped by a signal or a
+ * debugger, frozen, or in a virtual machine that was paused. The kernel counts the wait for a CPU.
+ * If the process was suspended, its other threads also used no CPU time except during the sleep and
+ * the wait. */
 static void nap(struct sampler *sampler, int64_t moment_ns)
 {
     const int64_t longest_ns = mono_now_ns() + SLEEP_NS;
@@ -408,8 +411,8 @@ static void begin_turns(struct sampler *sampler)
     sampler->has_begun = true;
 }
 
-/* Takes the readings at which the work begins. If the work is already over, because both events
- * arrived at once, the readings from before the work are used instead. */
+/* Takes the readings for the beginning of the work. If both events arrived at once, the work is
+ * already over, and the readings from before the work are kept. */
 static void begin_work(struct sampler *sampler, unsigned events)
 {
     const bool is_over = (events & SAMPLER_WORK_DONE) != 0 && sampler->work_start_ns < 0;
@@ -437,7 +440,8 @@ static void enter_stage(struct sampler *sampler, int64_t go_ns, int64_t now_ns)
     }
 }
 
-/* Ends the current stage if its time is over, or with the last answer, and fills turn->stage. */
+/* Ends the current stage if its time is over or if the last answer has arrived. Fills turn->stage
+ * if a stage has ended. */
 static void take_stage(struct sampler *sampler, int64_t go_ns, struct sampler_turn *turn)
 {
     const struct ramp *stages = sampler->config.stages;
@@ -462,7 +466,8 @@ static void take_stage(struct sampler *sampler, int64_t go_ns, struct sampler_tu
     stage->stage = sampler->stage;
     stage->target = (uint64_t)stages->stages[sampler->stage - 1].target;
     stage->rows_held = rows_held(sampler);
-    /* the counts of the warm-up are kept apart, so its time does not count either */
+    /* a stage does not have the counts of the warm-up, so it does not have the time of the warm-up
+     * either */
     stage->start_ns = MAX(stage->start_ns, warm_ns);
     turn->has_stage &= stage->start_ns < stage->end_ns;
     if (is_over && sampler->gauges.stage == sampler->stage) {

@@ -1,27 +1,30 @@
 /*
- * Measures the run: a sample of CPU and memory every sample interval, a snapshot of the recorder
- * every second.
+ * Measures the run: takes a sample of CPU and memory every sample interval, and a snapshot of the
+ * recorder every second.
  *
  * The sampler finds the server's processes through struct server_process, and reads /proc. The
- * caller's measuring thread waits in sampler_wait until an interval or a sample is due, takes it,
- * and passes it on. The sampler keeps the maxima.
+ * caller's measuring thread waits in sampler_wait until an interval or a sample is due. Then the
+ * thread takes the interval or the sample, and passes it on. The sampler keeps the maxima.
  *
  * CPU is the share of all CPUs of this host over an interval (all CPUs busy = 100 %). The server's
- * share is the CPU time of its process tree, reaped children included; the client's is the CPU time
- * of this process. The host's share is at least the sum of both: kernels that account by ticks miss
- * some of it. Samples shorter than SAMPLER_SHORT_NS do not set a maximum, unless all samples are
- * that short. No maximum is below the mean.
+ * share is the CPU time of its process tree, including reaped children. The client's share is the
+ * CPU time of this process. A kernel that counts the host's CPU time in ticks misses some of this
+ * time, so the host's share is raised to the sum of the other two shares if it is lower. Samples
+ * shorter than SAMPLER_SHORT_NS do not set a maximum, unless all samples are that short. No maximum
+ * is below the mean.
  *
- * The server's CPU time of the work is the difference of two readings, at the gate and after the
- * last answer, each of them some milliseconds late. It includes all processes that run at the
- * second reading, and processes that ended in between if a parent waited for them or their cgroup
- * counts them. It misses a process that no reading saw, and for which no parent in the tree waited.
+ * The server's CPU time during the work is the difference of two readings, when the gate opens and
+ * after the last answer. Each reading is some milliseconds late. The difference includes all
+ * processes that run at the second reading. It includes a process that ended between the readings
+ * if its parent waited for it or if the cgroup counts it. It does not include a process that no
+ * reading saw and for which no parent in the tree waited.
  *
  * I/O is read with every sample, when the gate opens and after the last answer: see io.h.
  *
- * Memory is the server's: see enum memory_source. It is also read when the gate opens and when the
- * first session has finished, so that a run shorter than an interval still shows its sessions.
- * These readings count for the sample in which they fall.
+ * Memory is the memory of the server: see enum memory_source. It is read with every sample, and
+ * also when the gate opens and when the first session has finished, so that a run shorter than an
+ * interval also has a reading with all sessions. These readings count for the sample in which they
+ * fall.
  */
 #ifndef MEASURE_SAMPLER_H
 #define MEASURE_SAMPLER_H
@@ -55,7 +58,7 @@ struct server_place {
     const char *socket; /* Unix socket of the server, or its folder; NULL = TCP */
 };
 
-/* The ways to find the server. With all members zero it is not looked for. */
+/* The ways to find the server. If all members are zero, append does not look for the server. */
 struct server_selector {
     bool is_embedded;
     bool is_remote;     /* the server is on another machine: do not look for it */
@@ -76,11 +79,13 @@ struct cpu_shares {
 };
 
 /* Returns the share of all programs except the server and append; negative = unknown. If the server
- * is on this machine but its share is unknown, the server gets all that is left. */
+ * is on this machine (has_server) but its share is unknown, all CPU time except that of append
+ * counts as the CPU time of the server. */
 double cpu_others(const struct cpu_shares *shares, bool has_server);
 
-/* Raises each share in *max to the share in *shares if that is higher. *at_max gets the shares of
- * the interval with the highest host share. */
+/* Raises each share in *max to the share in *shares if the share in *shares is higher. Sets *at_max
+ * to *shares if the host share in *shares is the highest so far, or if it is almost the highest and
+ * the server share is higher than in *at_max. */
 void cpu_shares_raise(struct cpu_shares *max, struct cpu_shares *at_max,
                       const struct cpu_shares *shares);
 
@@ -111,19 +116,19 @@ struct sampler_config {
     /* the data directory is the working directory of the server's process */
     bool is_working_directory;
     uint64_t rows_before;      /* number of rows in the run's tables before the run */
-    const struct ramp *stages; /* stages of the run, which begin with its work; borrowed; NULL, or
-                                  without stages: the run has no stages */
-    int64_t warm_up_ns;        /* time after the work has begun that is not counted */
-    const char *stat_path;     /* path of the file to read; NULL = /proc/stat */
+    const struct ramp *stages; /* stages of the run; the first stage begins with the work; borrowed;
+                                  NULL or an empty ramp: the run has no stages */
+    int64_t warm_up_ns;    /* time from the beginning of the work that the figures do not include */
+    const char *stat_path; /* path of the file to read; NULL = /proc/stat */
 };
 
 /* The maxima and means of a run, and how they were obtained. */
 struct resource_summary {
-    struct cpu_shares max_cpu;    /* the highest share of each program, each in its own interval */
-    struct cpu_shares cpu_at_max; /* shares in the interval of max_cpu.host */
-    struct cpu_shares mean_cpu;   /* mean shares from the gate to the last answer */
-    int64_t max_server_memory_bytes;   /* highest memory of the server; negative = unknown */
-    uint64_t max_client_memory_bytes;  /* the highest RSS of this program */
+    struct cpu_shares max_cpu;        /* the highest shares; they may be from different intervals */
+    struct cpu_shares cpu_at_max;     /* shares in the interval of max_cpu.host */
+    struct cpu_shares mean_cpu;       /* mean shares from the gate to the last answer */
+    int64_t max_server_memory_bytes;  /* highest memory of the server; negative = unknown */
+    uint64_t max_client_memory_bytes; /* the highest RSS of this program */
     uint64_t bare_client_memory_bytes; /* the RSS before the first session; 0 = unknown */
     double client_cpu_s;               /* CPU time of append, user + system, over the run */
     /* CPU time of the server, user + system, from the gate to the last answer; with several ranks,
@@ -153,7 +158,8 @@ struct sampler;
  * Returns NULL with *error set on failure. */
 struct sampler *sampler_start(const struct sampler_config *config, struct error *error);
 
-/* Returns when the run started, monotonic: as configured, or when the first readings were taken. */
+/* Returns the monotonic start of the run: the configured start or, without a configured start, the
+ * moment of the first readings. */
 int64_t sampler_run_start_ns(const struct sampler *sampler);
 
 /* Reasons to wake the measuring thread. */
@@ -161,7 +167,7 @@ enum sampler_event {
     SAMPLER_STOP = 1,       /* the measuring thread must take its last turn */
     SAMPLER_WORK_BEGUN = 2, /* the gate has opened: the means start here */
     SAMPLER_WORK_DONE = 4,  /* the last answer has arrived, or the work was stopped */
-    SAMPLER_READ = 8,       /* memory is read soon, without a sample */
+    SAMPLER_READ = 8, /* the measuring thread must read memory soon, without taking a sample */
 };
 
 /* Wakes the measuring thread. Any thread may call this function. `sampler` may be NULL. */
@@ -192,7 +198,7 @@ struct sampler_turn {
 void sampler_wait(struct sampler *sampler, struct sampler_turn *turn);
 bool sampler_read(struct sampler *sampler, struct sample *sample);
 
-/* Fills *summary with what is known so far. For the measuring thread. */
+/* Fills *summary with the figures so far. Only the measuring thread may call this function. */
 void sampler_summarise(struct sampler *sampler, struct resource_summary *summary);
 
 /* Fills *summary and frees the sampler, after the measuring thread has ended. If the sampler is
@@ -206,8 +212,8 @@ extern const char *const memory_source_texts[];
 
 /* These functions measure CPU and memory of one hold of a search, from the samples that lie wholly
  * within the hold. Any thread may call them; `sampler` may be NULL. sampler_begin_hold starts a
- * hold at start_ns, since the start of the run. sampler_hold_has_sample returns whether a sample
- * has fallen into the hold; it returns true for NULL, because no sample will follow.
+ * hold at start_ns, since the start of the run. sampler_hold_has_sample returns whether the hold
+ * has a sample; without a sampler it returns true, so that no caller waits for a sample.
  * sampler_end_hold ends the hold and puts the figures into *level. */
 void sampler_begin_hold(struct sampler *sampler, int64_t start_ns);
 bool sampler_hold_has_sample(struct sampler *sampler);

@@ -98,9 +98,9 @@ static bool is_ancestor(const struct socket_search *search, pid_t ancestor, pid_
     return false;
 }
 
-/* Returns the holder with the most descendants among the holders, the oldest among equals; NULL
- * without holders. *others is the number of holders that do not descend from the returned
- * holder. */
+/* Returns the holder from which the most other holders descend; of equal holders, the oldest.
+ * Returns NULL without holders. Sets *others to the number of other holders that do not descend
+ * from the returned holder. */
 static const struct procfs_process *pick(const struct socket_search *search, size_t *others)
 {
     const struct procfs_process *best = NULL;

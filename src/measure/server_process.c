@@ -16,8 +16,9 @@
 #include "measure/server_find.h"
 
 enum {
-    REFRESH_MIN = 16, /* fewest processes of a group whose memory is read, whatever the budget,
-                         because an estimate needs them */
+    /* number of processes of a group whose memory is read even if the time budget is used up, so
+     * that the group has enough processes for an estimate */
+    REFRESH_MIN = 16,
 };
 
 /*
@@ -37,10 +38,11 @@ enum {
  * A process that was not read counts as ra A + rs S. The ratios are computed separately for
  * processes that ran at the first reading (the server's own, which differ from each other) and
  * later processes (the sessions, which are much alike). This is the separate ratio estimator of
- * stratified survey sampling (W. Cochran, Sampling Techniques, ch. 6). Its error depends on how
- * the ratios vary within a group, which is little, not on how the sizes vary. The estimate is exact
- * when all processes are read. Pages of hugetlbfs are not part of PSS and are not scaled: when not
- * all processes are read, only the largest mapping of one process is counted.
+ * stratified survey sampling (W. Cochran, Sampling Techniques, ch. 6). Its error does not depend
+ * on how much the sizes vary within a group, but on how much the ratios vary; the ratios vary
+ * little. The estimate is exact when all processes are read. Pages of hugetlbfs are not part of
+ * PSS, and the estimate does not include them: when not all processes are read, only the hugetlbfs
+ * memory of the process with the most is counted.
  *
  * If the kernel does not let this user read PSS, the figure is computed from resident set sizes:
  * the sum of the private parts, plus the largest shared part. Memory that a parent and its children
@@ -78,8 +80,8 @@ struct server_process {
     bool is_attached;  /* there is a server to read */
     bool was_attached; /* there was a server to read at some time */
     unsigned restarts;
-    struct server_tree *trees; /* trees of the servers' processes, not attached if there is a
-                                  cgroup; the first tree gives the name; owned */
+    struct server_tree *trees; /* trees of the servers' processes; not attached if there is a
+                                  cgroup; reports name the first tree; owned */
     size_t tree_count;
     int64_t last_cpu_ns;          /* the highest CPU time that was reported */
     int64_t departed_cpu_ns;      /* CPU time of removed cgroups */
@@ -280,11 +282,11 @@ static bool has_own_root(const struct server_process *server, size_t number)
     return is_new;
 }
 
-/* Walks all processes except this program: the kernel would have to visit each of this program's
- * threads, possibly thousands, to add up its CPU time. The roots of the server's trees come first:
- * a child that ends during the walk is then missing for a moment. In the other order the child
- * would be counted both by itself and in its parent's time of reaped children, and the total, which
- * never falls, would keep both. */
+/* Walks all processes. Leaves out this program, because the kernel would have to visit each of its
+ * threads, possibly thousands, to add up their CPU time. Reads the roots of the server's trees
+ * first, so that the time of a child that ends during the walk is missing until the next walk. In
+ * the other order, the time would be counted twice, for the child and in its parent's time of
+ * reaped children, and the total, which never falls, would keep both. */
 static bool walk_all(struct server_process *server)
 {
     const pid_t self = getpid();
@@ -378,8 +380,8 @@ static bool has_memory(const struct process *process)
     return process->missing == 0 && !process->seen.has_ended;
 }
 
-/* Reads the PSS of a process. Returns false if PSS can never be read. Returns true for a process
- * that has ended, whose memory is 0, and for a temporary lack of descriptors. */
+/* Reads the PSS of a process. Returns false if PSS can never be read. Returns true if the process
+ * has ended; its PSS is then 0. Also returns true if no descriptor is free at the moment. */
 static bool read_pss(struct server_process *server, struct process *process)
 {
     struct memory_reader *reader = &server->memory;
@@ -402,7 +404,7 @@ static bool read_pss(struct server_process *server, struct process *process)
         return false;
     }
     if (!rollup.has_pss_anon) {
-        /* treat anonymous memory as private, which it is except for copy-on-write */
+        /* count anonymous memory as private: only pages shared copy-on-write are not private */
         rollup.pss_anon_bytes = MIN(memory->resident_anon_bytes, rollup.pss_bytes);
     }
     memory->pss_round = reader->round;
@@ -445,9 +447,9 @@ static size_t read_resident(struct server_process *server)
     return known;
 }
 
-/* Returns a step that visits each of `count` entries once, far apart from one another. Neighbours
- * in the table were started together and are alike, so taking them in order would make a poor
- * sample. */
+/* Returns a step with which a walk around the table visits each of `count` entries once, and visits
+ * distant entries one after another. Neighbours in the table were started together and are alike,
+ * so neighbours would be a poor sample. */
 static size_t scattered_step(size_t count)
 {
     for (size_t step = count * 5 / 8 + 1;; step++) {
@@ -470,8 +472,9 @@ static size_t group_of(const struct process *process)
     return process->memory.first_round == 1 ? 0 : 1;
 }
 
-/* Reads the PSS of processes of a group, at least REFRESH_MIN whatever the budget. Each reading
- * continues where the previous one ended. Returns false if PSS can never be read. */
+/* Reads the PSS of processes of a group until a deadline, but of at least REFRESH_MIN processes.
+ * Each reading begins after the last process of the previous reading. Returns false if PSS can
+ * never be read. */
 static bool read_group(struct server_process *server, size_t group, int64_t cpu_deadline_ns,
                        int64_t wall_deadline_ns)
 {
