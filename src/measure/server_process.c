@@ -580,7 +580,8 @@ static int64_t read_memory(struct server_process *server, int64_t cpu_ns, int64_
     return sum_memory(server);
 }
 
-/* Reads the I/O of a process, 0 for a process that has ended. Returns false if it is unreadable. */
+/* Reads the I/O of a process; if the process has ended, sets *io to 0. Returns false if the I/O
+ * cannot be read. */
 static bool read_io(int proc, const char *pid, struct procfs_io *io)
 {
     char path[64];
@@ -594,9 +595,10 @@ static bool read_io(int proc, const char *pid, struct procfs_io *io)
     return errno == ENOENT || errno == ESRCH;
 }
 
-/* Sums the I/O of all processes. The counts of a process disappear when it ends; the kernel adds
- * them to its parent's counts when the parent has waited for it. Parents are read first here, so
- * counts that this reading misses appear in the next one. */
+/* Sums the I/O of all processes. When a process ends, its counts disappear; when its parent has
+ * waited for the process, the kernel adds these counts to the counts of the parent. Parents are
+ * read before their children, so counts that are missing in this reading appear in the next
+ * reading. */
 static bool sum_io(struct server_process *server, struct procfs_io *total)
 {
     struct procfs_io io, sum = server->departed_io;
@@ -651,8 +653,8 @@ unsigned server_process_restarts(const struct server_process *server)
     return server->restarts;
 }
 
-/* Looks for a restarted server: it listens in the same place, and its container's cgroup has the
- * same name. */
+/* Looks for a restarted server. A restarted server listens in the same place as before; a restarted
+ * container has a new cgroup with the same name. */
 static void attach_again(struct server_process *server)
 {
     if (!server->was_attached) {
@@ -730,8 +732,9 @@ void server_process_read(struct server_process *server, int64_t interval_ns,
             }
         }
     } else if (server->is_attached && update(server)) {
-        /* memory gets what the walk left of 4 % of the interval, but at least 1 % and at most 2 %:
-         * the sampler must not use up the CPUs that it measures */
+        /* the walk and reading memory may together take 4 % of the interval, so that the sampler
+         * does not use up the CPUs that it measures; reading memory gets at least 1 % and at most 2
+         * % */
         const int64_t walk_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
         const int64_t percent_ns = interval_ns / 100;
         const int64_t budget_ns = MAX(MIN(4 * percent_ns - walk_ns, 2 * percent_ns), percent_ns);

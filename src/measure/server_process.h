@@ -1,11 +1,11 @@
 /*
- * The database server as a set of processes: found once through a struct server_selector, then read
- * repeatedly. One thread at a time. Never fails: unknown values are marked as unknown, and
- * server_process_describe explains why.
+ * The database server as a set of processes, which are found through a struct server_selector and
+ * then read repeatedly. Only one thread at a time may use a struct server_process. The functions
+ * never fail: unknown values are marked as unknown, and server_process_describe explains why.
  *
- * Each reading walks all of /proc. The kernel's lists of children (/proc/PID/task/TID/children) do
- * not help: they are an optional part of the kernel, and must be opened for each thread, which
- * costs more than the walk for a server of a thousand threads.
+ * Each reading walks all of /proc. The kernel's lists of children (/proc/PID/task/TID/children) are
+ * not used: they are an optional part of the kernel, and have one file for each thread. To open
+ * these files costs more than the walk if the server has a thousand threads.
  */
 #ifndef MEASURE_SERVER_PROCESS_H
 #define MEASURE_SERVER_PROCESS_H
@@ -28,15 +28,17 @@ struct server_process;
 /* Looks for the server. The selector's cgroup is borrowed. Returns NULL when out of memory. */
 struct server_process *server_process_create(const struct server_selector *selector);
 
-/* As server_process_create, but reads the processes of `proc`, an open folder like /proc, which
- * server_process_destroy closes. If it returns NULL, the folder stays open. */
+/* Does the same as server_process_create, but reads the processes of `proc`, an open folder like
+ * /proc. server_process_destroy closes the folder. If server_process_create_at returns NULL, the
+ * folder stays open. */
 struct server_process *server_process_create_at(int proc, const struct server_selector *selector);
 void server_process_destroy(struct server_process *server);
 
-/* Reads the server's CPU time, I/O and memory. Tries to take at most 4 % of the time until the next
- * reading, plus some microseconds a process for I/O; if there are more processes than can be read
- * in that time, the memory of some is estimated. Looks again for a server that has ended: by its
- * port, or by the name of its cgroup, which a restarted container keeps. */
+/* Reads the server's CPU time, I/O and memory. Tries to take at most 4 % of interval_ns, the time
+ * until the next reading, plus some microseconds for the I/O of each process. If this time is too
+ * short to read the memory of all processes, the memory of some processes is estimated. Looks again
+ * for a server that has ended: by its port, or by the name of its cgroup, because a restarted
+ * container has a cgroup with the same name. */
 void server_process_read(struct server_process *server, int64_t interval_ns,
                          struct server_reading *reading);
 
@@ -48,14 +50,13 @@ pid_t server_process_pid(const struct server_process *server);
 int server_process_cgroup(const struct server_process *server);
 unsigned server_process_restarts(const struct server_process *server);
 
-/* Calls `report` for each process of the server that runs now, even after a restart. A root is a
- * process from which the others descend. Does not read memory. A thread that walks has its own
- * struct server_process. */
+/* Calls `report` for each process of the server that runs now, even after a restart of the server.
+ * is_root is true for a process from which the others descend. Does not read memory. A thread that
+ * calls this function needs its own struct server_process. */
 void server_process_walk(struct server_process *server,
                          void (*report)(void *context, pid_t pid, bool is_root), void *context);
 
-/* Returns whether a process that a walk reported still runs and is not being ended by the kernel.
- */
+/* Returns whether a process that a walk reported still runs and has not begun to end. */
 bool server_process_runs(const struct server_process *server, pid_t pid);
 
 /* Fills the server's part of the summary: pid and name, a note on why the server was not found or

@@ -144,7 +144,8 @@ size_t transaction_log_take(struct transaction_log *log,
         count = MIN(count, log->ring_rows - ring->first);
         memcpy(rows, ring->rows + ring->first, count * sizeof *rows);
         ring->count -= count;
-        /* an empty ring begins again, so that a ring with few rows uses little memory */
+        /* an empty ring starts again at its first row, so that a ring with few rows uses little
+         * memory */
         ring->first = ring->count == 0 ? 0 : (ring->first + count) % log->ring_rows;
         pthread_mutex_unlock(&ring->lock);
     }

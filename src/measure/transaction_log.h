@@ -27,7 +27,7 @@ enum {
 /* A transaction, batch or read. The texts are borrowed until the log ends. */
 struct transaction_log_row {
     int64_t end_ns; /* moment of the end, since the gate opened */
-    uint64_t turn;  /* number of the session's turn, from 0 */
+    uint64_t turn;  /* number of the session's turn, from 0: see struct transaction_log_choice */
     const char *transaction;
     const char *outcome;
     int64_t latency_ns;  /* latency in ns; -1: unknown */
@@ -36,7 +36,8 @@ struct transaction_log_row {
     uint32_t tries;
 };
 
-/* The rows of the turns that were chosen for the log. */
+/* Numbers of rows that were chosen for the log: rows in the file, and rows that are missing
+ * there. */
 struct transaction_log_counts {
     uint64_t written, missing;
 };
@@ -48,15 +49,16 @@ struct transaction_log;
 struct transaction_log *transaction_log_create(double share, uint64_t seed, unsigned sessions);
 void transaction_log_destroy(struct transaction_log *log); /* `log` may be NULL */
 
-/* Decides which turns of one session are in the log. All zeros: no turn. */
+/* Decides which turns of one session are in the log. A turn is a transaction; without a script, a
+ * batch and the read after the batch. All zeros: no turn. */
 struct transaction_log_choice {
     bool is_on;
     uint64_t key;   /* key with which turns are hashed: depends on the seed and the session */
     uint64_t bound; /* a turn is in the log if its hash is at most this number */
 };
 
-/* Returns which turns of a session are logged. This depends only on the share, the seed and the
- * session. `log` may be NULL: then no turn is logged. */
+/* Returns which turns of a session are logged. The choice depends only on the share, the seed and
+ * the session. If `log` is NULL, no turn is logged. */
 struct transaction_log_choice transaction_log_choose(const struct transaction_log *log,
                                                      unsigned session);
 
@@ -66,15 +68,15 @@ static inline bool transaction_log_takes(const struct transaction_log_choice *ch
     return choice->is_on && random_mix(choice->key + turn) <= choice->bound;
 }
 
-/* Adds a row. Any thread may call it. */
+/* Adds a row. Any thread may call this function. */
 void transaction_log_add(struct transaction_log *log, const struct transaction_log_row *row);
 
-/* Waits until rows should be written, for half a second at most. Returns true if the log has ended:
- * the rows that are left are the last rows. For the writing thread only, as is
+/* Waits until a ring is half full, but for half a second at most. Returns true if the log has
+ * ended: then no more rows will be added. Only the writing thread may call transaction_log_wait and
  * transaction_log_take. */
 bool transaction_log_wait(struct transaction_log *log);
 
-/* Takes the oldest rows out of a ring, at each call out of another ring. Returns their number; 0:
+/* Takes the oldest rows out of the next ring that has rows. Returns the number of these rows; 0:
  * all rings are empty. */
 size_t transaction_log_take(struct transaction_log *log,
                             struct transaction_log_row rows[TRANSACTION_LOG_CHUNK]);

@@ -31,21 +31,23 @@ struct judge {
     const struct error *thread;  /* why sessions did not start; empty if unknown */
     const char *refusal;         /* why sessions were refused or timed out; "" if unknown */
     const char *loss;            /* why connected sessions or rows were lost; "" if unknown */
-    const char *why;             /* `limit` as a text if connected sessions were dropped or stopped;
-                                    `loss` if none was, or without a limit */
-    const char *script_error;    /* the error that ended the script, and its exit code */
+    const char *why; /* `limit` as a text if there is a limit and if connected sessions were dropped
+                        or stopped; else `loss` */
+    const char *script_error; /* the error that ended the script, and its exit code */
     enum exit_code script_code;
-    uint64_t lost, surplus; /* rows that the script's tables lack, or have in addition */
-    const char *uncounted; /* why the first uncounted table is uncounted; NULL if all are counted */
+    uint64_t lost, surplus; /* missing rows and additional rows in the script's tables */
+    const char *uncounted; /* why the first uncounted table could not be counted; NULL if all tables
+                              were counted */
     char limit_text[TEXT_BYTES];
     char cut[TEXT_BYTES]; /* sessions whose connections were cut at the end of the run */
 };
 
-#define NO_VERDICT VERDICT_RUNNING /* no rule leads to this verdict */
+#define NO_VERDICT VERDICT_RUNNING /* stands for no verdict, because no rule leads to RUNNING */
 
-/* A rule. If it holds, it decides the verdict and the exit code, unless an earlier rule has decided
- * them. NO_VERDICT and EXIT_CODE_OK decide nothing. `format` makes the reason; the exit line adds
- * `why`, see WHY. */
+/* Applies a rule. If the rule holds, it decides the verdict and the exit code, unless an earlier
+ * rule has decided them. With NO_VERDICT the rule does not decide the verdict; with EXIT_CODE_OK it
+ * does not decide the exit code. `format` and the arguments after `format` are the reason; the
+ * exit line appends `why` to the reason, see WHY. */
 __attribute__((format(printf, 6, 7))) static void rule(struct judge *judge, bool holds,
                                                        enum verdict verdict, enum exit_code code,
                                                        const char *why, const char *format, ...)
@@ -68,7 +70,8 @@ __attribute__((format(printf, 6, 7))) static void rule(struct judge *judge, bool
     }
 }
 
-/* Rules about the verdict; about the exit code; and about both, which make a run DEGRADED. */
+/* VALID_IF, DEGRADED_IF and INVALID_IF are rules about the verdict, EXIT_IF is a rule about the
+ * exit code, and FAIL_IF is a rule about both: the verdict is DEGRADED. */
 #define VALID_IF(judge, holds, ...)                                                                \
     rule((judge), (holds), VERDICT_VALID, EXIT_CODE_OK, "", __VA_ARGS__)
 #define DEGRADED_IF(judge, holds, ...)                                                             \
@@ -117,9 +120,9 @@ static const char *format_limit(const struct finding *limit, const char *otherwi
     return text;
 }
 
-/* Returns the error that explains why a phase failed: the first error with the status or, with
- * STATUS_OK, the most frequent error. Without such an error, returns an error of the kind
- * ERROR_NONE with an empty text. */
+/* Returns the error that explains why a phase failed: the first error with the given status or, if
+ * `status` is STATUS_OK, the most frequent error. Without such an error, returns an error of the
+ * kind ERROR_NONE with an empty text. */
 static const struct error *find_error(const struct causes *causes, enum cause_phase phase,
                                       enum status status)
 {
@@ -148,7 +151,8 @@ static const char *find_reason(const struct causes *causes, bool is_refusal)
     return why;
 }
 
-/* Finds what the rules read in the verification of the tables that a script uses. */
+/* Adds up the lost rows and the surplus rows of the script's tables, and finds the first table that
+ * could not be counted. */
 static void sum_tables(struct judge *judge)
 {
     const struct result *result = judge->result;
@@ -163,7 +167,7 @@ static void sum_tables(struct judge *judge)
     }
 }
 
-/* Removes an earlier judgement, and looks up what the rules read. */
+/* Removes an earlier judgement, and fills *judge with the data that the rules read. */
 static void judge_begin(struct judge *judge, struct result *result,
                         const struct judge_context *context)
 {
@@ -211,7 +215,7 @@ static const char *describe_standstill(const struct result *result, char text[TE
     return still_ns > 0 ? text : "";
 }
 
-/* Describes the claims of the script about its tables that are broken; "" if none is broken. */
+/* Describes the broken claims of the script about its tables; "" if no claim is broken. */
 static const char *describe_broken(const struct result *result, char text[TEXT_BYTES])
 {
     const struct invariant_result *first = NULL;
@@ -257,15 +261,17 @@ static bool is_disturbed(const struct client_machine *machine)
 }
 
 /*
- * Rules: append was the bottleneck of the run. That is so
- *   - if the server is on another machine, and append kept this machine's CPUs over BUSY_PERCENT
- *     busy;
- *   - if the server is on this machine, the CPUs were over BUSY_PERCENT busy, and append used more
- *     CPU time than the server and more than all other programs; the server gets what is left if
- *     its CPU time is unknown;
- *   - if session threads waited for a CPU for over half of their time, and something keeps only
- *     append from the CPUs (affinity, the quota of a cgroup, niceness), or the CPUs were not all
- *     busy and the server used less than half of them.
+ * Rules: append was the bottleneck of the run in these cases:
+ *   - The server is on another machine, and append used at least BUSY_PERCENT of this machine's
+ *     CPUs.
+ *   - The server is on this machine, the CPUs were at least BUSY_PERCENT busy, and append used more
+ *     CPU time than the server and more than all other programs. If the CPU time of the server is
+ *     unknown, all CPU time except that of append counts as the server's.
+ *   - The session threads waited for a CPU for over half of their time, and a limit of append alone
+ *     (affinity, the quota of a cgroup, niceness) kept append from the CPUs.
+ *   - The session threads waited for a CPU for over half of their time, although the CPUs were less
+ *     than BUSY_PERCENT busy. The rule does not apply if the server is on this machine and used
+ * half of the CPUs or more.
  */
 static void judge_machine(struct judge *judge, const struct client_machine *machine)
 {
@@ -302,8 +308,8 @@ static size_t machine_count(const struct result *result)
     return MAX(result->rank_count, (size_t)1);
 }
 
-/* Returns this machine or, with ranks, the machine of rank number `number`, with all ranks on it
- * added up. */
+/* Returns this machine or, with ranks, the machine of rank number `number`. The figures of all
+ * ranks on this machine are added up. */
 static struct client_machine machine_of(const struct judge *judge, size_t number)
 {
     const struct result *result = judge->result;
@@ -381,7 +387,7 @@ static bool script_balances(const struct result *result)
     return balances;
 }
 
-/* Returns whether the ledger of rows balances, and the recorder counted the same rows. */
+/* Returns whether the ledger of rows balances, and whether the recorder counted the same rows. */
 static bool rows_balance(const struct result *result)
 {
     struct row_ledger counted = result->rows;
@@ -441,7 +447,8 @@ static void judge_end(struct judge *judge)
                 PART(result->sessions_up, result->sessions.requested),
                 UNITS_COUNT(result->least_sessions));
     judge_lost(judge, is_shrunk);
-    /* the rows that are left may belong to another writer, so more may be lost */
+    /* the remaining rows may belong to another writer, so this run may have lost more than v->lost
+     * rows */
     FAIL_IF(judge, is_shrunk && v->lost > 0, EXIT_CODE_SHORT, "",
             "at least %s lost, and the table has fewer rows than before the run: another client "
             "deleted rows",
@@ -493,9 +500,9 @@ static void judge_sessions(struct judge *judge)
     FAIL_IF(judge, broken[0] != '\0', EXIT_CODE_SHORT, "", "%s", broken);
 }
 
-/* Rules about the exit code: fewer sessions were up than --min-sessions requires. If the gate never
- * opened, the exit line says why sessions did not start or connect, if that is known. Otherwise it
- * says why sessions were lost. */
+/* Rule about the exit code: fewer sessions were up than --min-sessions requires. If the gate never
+ * opened, the exit line says why sessions did not start or did not connect, if the reason is known.
+ * Otherwise the exit line says why sessions were lost. */
 static void judge_too_few(struct judge *judge)
 {
     const struct result *result = judge->result;
@@ -516,8 +523,9 @@ static void judge_too_few(struct judge *judge)
             units_plural(result->sessions_up, "was", "were"), UNITS_COUNT(result->least_sessions));
 }
 
-/* Rules about the exit code: sessions did not start, were refused, or --stop-when ended the run. If
- * a figure crossed its bound because append itself was slow, it says nothing about the server. */
+/* Rules about the exit code: sessions did not start, sessions were refused, or --stop-when ended
+ * the run. If an INVALID run met the condition of --stop-when, the exit code is EXIT_CODE_INVALID:
+ * the condition then says nothing about the server. */
 static void judge_refusals(struct judge *judge)
 {
     const struct result *result = judge->result;
@@ -552,8 +560,8 @@ static uint64_t transactions_done(const uint64_t counters[RECORDER_COUNTERS])
     return counters[RECORDER_TRANSACTIONS_COMMITTED] + counters[RECORDER_TRANSACTIONS_ROLLED_BACK];
 }
 
-/* Returns the percentage of the transactions' time that the script's own code took; 0 if that is
- * not judged. */
+/* Returns the percentage of the transactions' time that the script's own code took; 0 if the
+ * percentage is not judged. */
 static double script_percent(const struct judge *judge)
 {
     const double tried_ns = (double)judge->counters[RECORDER_TRY_NS];
@@ -563,8 +571,9 @@ static double script_percent(const struct judge *judge)
                                      : 0;
 }
 
-/* Returns why transactions are in doubt: the limit that was found; without a limit, the error with
- * which connections were lost, even if the server refused statements more often. */
+/* Returns why transactions are in doubt: the limit that was found or, without a limit, the error
+ * with which connections were lost. This error is used even if refused statements were more
+ * frequent. */
 static const char *find_doubt(const struct judge *judge)
 {
     const struct causes *causes = &judge->result->causes;
@@ -629,7 +638,7 @@ static void judge_missing(struct judge *judge)
     if (s->stopped > 0) {
         snprintf(stopped, sizeof stopped, ", %s stopped", UNITS_COUNT(s->stopped));
     }
-    /* with a duration the row ledger does not have rows that were never begun */
+    /* with a duration, the row ledger does not include rows that were never begun */
     if (r->not_sent == 0 && result->batches.not_sent > 0) {
         snprintf(unsent, sizeof unsent, ", %s not sent",
                  COUNTED(result->batches.not_sent, "batch", "batches"));
@@ -642,7 +651,8 @@ static void judge_missing(struct judge *judge)
             COUNTED(r->rejected, "row", "rows"), UNITS_COUNT(r->in_doubt), unsent);
 }
 
-/* Rules: rows could not be counted or read back. `reason` is NULL if they were. */
+/* Rules: rows could not be counted or read back. `reason` is NULL if the rows were counted or read
+ * back. */
 static void judge_unverified(struct judge *judge, const char *reason, const char *what,
                              const char *when)
 {
@@ -756,8 +766,8 @@ static double rate_percent(const struct judge *judge)
     }
     if (context->arrivals_per_s > 0 && result->stop_reason == STOP_COMPLETED &&
         result->append_ns >= SHORTEST_NS) {
-        /* the rate for random arrivals of a given number of batches is reached if they were sent in
-         * the time in which they were due */
+        /* with random arrivals of a given number of batches, the rate is reached if the batches
+         * were sent in the time in which they were due */
         return 100 * MIN((double)result->last_due_ns / (double)result->append_ns, 1);
     }
     if (context->rate_rows_per_s > 0 && rated_ns(judge) >= SHORTEST_NS) {
@@ -797,7 +807,7 @@ static void judge_measurement(struct judge *judge)
     FAIL_IF(judge, failed > 0, EXIT_CODE_SHORT,
             WHY(find_error(&result->causes, CAUSE_READ, STATUS_OK)->text, 200), "%s failed",
             COUNTED(failed, "read", "reads"));
-    /* the number of random arrivals in a time has a standard deviation of its square root */
+    /* the standard deviation of the number of random arrivals is the square root of this number */
     const double arrivals = result->stop_reason == STOP_COMPLETED
                                 ? 0
                                 : context->arrivals_per_s * (double)rated_ns(judge) / 1e9;
@@ -880,8 +890,8 @@ void result_judge(struct result *result, const struct judge_context *context)
 }
 
 /* Sets *held to the number of levels that held. Returns the number of these levels at which other
- * programs used most of the CPUs. A level has the CPU shares of the machine with the server, if a
- * rank saw the server. */
+ * programs used most of the CPUs. If a rank saw the server, level->cpu has the CPU shares of the
+ * machine with the server. */
 static unsigned count_disturbed(const struct search *search, bool is_local, unsigned *held)
 {
     unsigned disturbed = 0;

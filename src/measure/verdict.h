@@ -1,14 +1,14 @@
 /*
  * Decides whether a result can be trusted, and the exit code.
  *
- * judge_run and judge_search give the rules one after the other. A rule has a condition, the
- * verdict or the exit code that it leads to, or both, and a reason. The first rule with a verdict
- * whose condition holds decides the verdict; the first rule with an exit code whose condition holds
- * decides the exit code. The order of the rules is the only priority.
+ * judge_run and judge_search apply the rules one after the other. A rule has a condition, a reason,
+ * and a verdict, an exit code, or both. Among the rules with a verdict, the first rule whose
+ * condition holds decides the verdict. Among the rules with an exit code, the first rule whose
+ * condition holds decides the exit code. The order of the rules is the only priority.
  *
- * A reason has two rules if it has another rank, or other words, for the exit code than for the
- * verdict: when sessions and committed rows are missing, the verdict names the sessions, and the
- * exit line names the rows.
+ * The same problem has one rule for the verdict and one rule for the exit code if the priorities or
+ * the texts differ. For example, when sessions and committed rows are missing, the verdict names
+ * the sessions, and the exit line names the rows.
  */
 #ifndef MEASURE_VERDICT_H
 #define MEASURE_VERDICT_H
@@ -24,8 +24,8 @@ struct judge_context {
     bool is_embedded;       /* the database runs in this process and shares its CPU time */
     bool is_local;          /* the server shares this machine's CPUs */
     double rate_rows_per_s; /* requested rate; transactions/s with a script; 0 = no rate */
-    /* rate_rows_per_s is the sum of rates that some transactions have. rated_done: how many
-     * transactions with a rate were committed, or rolled back on purpose. */
+    /* only some transactions have a rate, and rate_rows_per_s is the sum of these rates; rated_done
+     * is the number of transactions with a rate that were committed, or rolled back on purpose */
     bool has_group_rates;
     uint64_t rated_done;
     double arrivals_per_s; /* rate of random arrivals of batches or transactions; 0 = a fixed

@@ -37,8 +37,8 @@ const struct wait_class_text wait_class_texts[WAIT_CLASSES] = {
     [WAIT_OTHER] = {"other", "other waits", "waits.csv has their names"},
 };
 
-/* The sessions seen in calls of one operation, or seen in one wait in such calls. The numbers are
- * weighted. */
+/* Weighted numbers of sessions that polls saw in calls of one operation, or in one wait during such
+ * calls. */
 struct sums {
     double batches[WAIT_BATCHES];
     double interval; /* sum since the latest call of waits_take_interval */
@@ -233,7 +233,8 @@ static struct slot *slot_of(struct waits *waits, uint64_t server_session)
     return &waits->slots[at];
 }
 
-/* Fills the slots with the sessions of append, and then with what the server shows about them. */
+/* Fills the slots with the sessions of append, and then sets the waits that the server shows for
+ * these sessions. */
 static void fill_slots(struct waits *waits, const struct wait_poll *poll)
 {
     unsigned others = EVENT_UNSEEN;
@@ -268,7 +269,8 @@ static struct entry *find_entry(const struct waits *waits, size_t operation, uns
     return NULL;
 }
 
-/* Returns the entry of an operation and a wait, or NULL without memory for it. */
+/* Returns the entry of an operation and a wait; adds the entry if it is missing. Returns NULL when
+ * out of memory. */
 static struct entry *entry_of(struct waits *waits, size_t operation, unsigned event)
 {
     struct entry *const found = find_entry(waits, operation, event);
@@ -470,8 +472,8 @@ void waits_note_time(struct waits *waits, size_t operation, const char *event, d
     pthread_mutex_unlock(&waits->lock);
 }
 
-/* Divides the wait WAIT_QUERY of an operation. Counters may overlap, so their sum may exceed the
- * time of the queries. */
+/* Divides the wait WAIT_QUERY of an operation among the waits with noted times. These times may
+ * overlap, so their sum may exceed the time of the queries. */
 static void divide(struct waits *waits, size_t operation)
 {
     struct entry *const query = find_entry(waits, operation, EVENT_QUERY);
@@ -526,8 +528,8 @@ void waits_take_interval(struct waits *waits, int64_t start_ns, int64_t end_ns,
         if (waits->sum.interval_polls > 0) {
             entry->latest = entry->waiting.interval / waits->sum.interval_s;
         }
-        /* polls that saw no call give rows of zeros, so that a mean over several intervals is right
-         */
+        /* an interval without calls gets rows of zeros, so that means over several intervals are
+         * right */
         if (entry->waiting.interval > 0 || (waits->sum.interval_polls > 0 && calls <= 0)) {
             const struct wait_row row = {.start_ns = start_ns,
                                          .end_ns = end_ns,
@@ -681,7 +683,8 @@ double waits_type_share(const struct waits *waits, size_t operation, enum wait_c
 
 bool waits_next_share(const struct waits *waits, size_t *at, struct wait_share *share)
 {
-    /* *at counts operations and, within each, ranks of classes by share */
+    /* *at runs over the operations and, for each operation, over the ranks of its classes by
+     * share */
     for (; *at < waits->operations * WAIT_CLASSES; (*at)++) {
         const size_t operation = *at / WAIT_CLASSES, rank = *at % WAIT_CLASSES;
         double shares[WAIT_CLASSES];

@@ -1,21 +1,23 @@
 /*
- * What the sessions' calls wait for at the server (--waits).
+ * The waits of the sessions' calls at the server (--waits).
  *
- * One connection polls the server. Each poll sees, for every session whose call is under way, the
- * operation of the call and the wait of the session at the server. 100 % of an operation is the
- * time in which its calls were under way: the share of a wait is the number of sessions seen in it,
- * divided by the number of sessions seen in such a call, each poll weighted by the time since the
- * previous poll.
+ * One connection polls the server. For every session whose call is under way, each poll sees the
+ * operation of the call and the wait of the session at the server. The share of a wait is a part of
+ * the time in which calls of the operation were under way: the number of sessions seen in the wait,
+ * divided by the number of sessions seen in a call of the operation. Each poll is weighted by the
+ * time since the previous poll.
  *
- * The server answers somewhere between the beginning and the end of a poll. So the sessions' calls
- * are read at both moments, and each reading counts for one half.
+ * The server answers at an unknown moment between the beginning and the end of a poll. So the calls
+ * of the sessions are read at the beginning and at the end, and each reading counts for one half.
  *
- * Polls are clusters: at one instant all sessions may wait for the same lock. So confidence
- * intervals come from batches of successive polls (statistics_share). When all
- * WAIT_BATCHES batches are full, pairs of them are joined, so WAIT_BATCHES / 2 stay.
+ * The sessions of one poll are not independent: at one instant all of them may wait for the same
+ * lock. So confidence intervals are computed from batches of successive polls (statistics_share).
+ * When all WAIT_BATCHES batches are full, each pair of batches is joined into one batch, so
+ * WAIT_BATCHES / 2 batches remain.
  *
- * Any thread may call the functions that take no `const`; they share a lock. The others may be
- * called only after the polls have ended.
+ * Any thread may call the functions whose struct waits is not const: they take a lock. The other
+ * functions may be called only after the polls have ended, except waits_class, which does not read
+ * the polls.
  */
 #ifndef MEASURE_WAITS_H
 #define MEASURE_WAITS_H
@@ -80,8 +82,8 @@ struct waits *waits_create(unsigned sessions, size_t operations,
                            const struct wait_meaning *meanings);
 void waits_destroy(struct waits *waits); /* `waits` may be NULL */
 
-/* Copies the polls so far, for functions that take a `const`; the copy takes no further polls.
- * Returns NULL when out of memory. */
+/* Copies the polls so far, so that functions whose struct waits is const can read the copy while
+ * polls go on. No poll may be added to the copy. Returns NULL when out of memory. */
 struct waits *waits_copy(struct waits *waits);
 
 void waits_add_poll(struct waits *waits, const struct wait_poll *poll);
@@ -95,7 +97,7 @@ bool waits_is_ours(struct waits *waits, uint64_t server_session);
 /* Returns the class of the wait of a session of the server. */
 enum wait_class waits_class(const struct waits *waits, const struct wait_seen *seen);
 
-/* A session that had a lock for which one of append's sessions waited. */
+/* A session that held a lock for which one of append's sessions waited. */
 struct wait_blocker {
     bool is_ours;            /* the blocker is one of append's own sessions */
     uint64_t server_session; /* the server's number for the session; for several blockers that are
@@ -110,8 +112,8 @@ struct wait_blocker {
  * one. */
 void waits_add_blocker(struct waits *waits, const struct wait_blocker *blocker);
 
-/* Returns the blockers, most frequent first, and their number; *more becomes the number of
- * sightings of blockers that are not in the list. */
+/* Returns the blockers, the most frequent first, and sets *count to their number. Sets *more to the
+ * number of times that blockers without an entry were seen. */
 const struct wait_blocker *waits_blockers(const struct waits *waits, size_t *count, uint64_t *more);
 
 /* A count that the server keeps, before and after the run. */
@@ -128,15 +130,16 @@ void waits_note_counter(struct waits *waits, const char *name, double value, boo
  * *at to 0 before the first call. */
 const struct wait_counter *waits_next_counter(const struct waits *waits, size_t *at);
 
-/* Adds to the time that queries of an operation spent in the wait `event`, or, if `event` is "", to
- * all of their time. Does nothing if the polls have seen no query of the operation. */
+/* Adds `time` to the time that queries of an operation spent in the wait `event`. If `event` is "",
+ * adds `time` to the whole time of these queries. Does nothing if the polls have seen no query of
+ * the operation. */
 void waits_note_time(struct waits *waits, size_t operation, const char *event, double time);
 
 /* Divides the wait WAIT_QUERY of each operation in proportion to the noted times. Time outside the
  * noted waits becomes WAIT_REST. The rows of intervals keep WAIT_QUERY. */
 void waits_divide(struct waits *waits);
 
-/* Notes what a missing privilege hides, a static text. */
+/* Notes that a missing privilege hides data. `missing` is a static text that names the data. */
 void waits_note_missing(struct waits *waits, const char *missing);
 
 /* Notes that a poll failed, and why. */
