@@ -9,9 +9,10 @@
  *   rows:     planned   = acknowledged + rejected + in_doubt + not_sent
  *
  * A session is `stopped` when it ended early because the run was ended (by a signal, or by
- * --on-drop stop). It is also `stopped` when, at the end of the run, it still waited for an answer
- * and was cut, or was reconnecting. A row is in doubt when the connection died between
- * sending the row and the answer. Ledgers of several machines are merged by addition.
+ * --on-drop stop). A session is also `stopped` when it was reconnecting at the end of the run, or
+ * when it still waited for an answer and its connection was cut. A row is in doubt when the
+ * connection died between sending the row and the answer. Ledgers of several machines are merged by
+ * addition.
  */
 #ifndef MEASURE_LEDGER_H
 #define MEASURE_LEDGER_H

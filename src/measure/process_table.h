@@ -22,8 +22,8 @@
 
 #include "measure/procfs.h"
 
-/* The memory of a process at the latest reading. The table only keeps it for
- * measure/server_process.c. */
+/* The memory of a process at the latest reading. The table only stores this struct;
+ * measure/server_process.c fills and reads it. */
 struct process_memory {
     uint64_t first_round; /* number of the reading that saw the process first; 0 = not seen yet */
     /* number of the reading that set the resident_ members; 0 = not set yet */

@@ -185,7 +185,7 @@ bool procfs_parse_listeners(const char *text, size_t length, uint16_t port,
                             struct procfs_inodes *found);
 
 /* /proc/net/unix: adds the inodes of sockets that listen on `path` or, if `path` is a folder, on a
- * name in it that ends in ".PORT". */
+ * file in this folder whose name ends in ".PORT". */
 bool procfs_parse_unix_listeners(const char *text, size_t length, const char *path, uint16_t port,
                                  struct procfs_inodes *found);
 
@@ -210,7 +210,8 @@ bool procfs_parse_reserved(const char *text, size_t length, struct procfs_ports 
 struct procfs_destination {
     uint16_t port;
     uint32_t address;    /* IPv4 address, as in /proc/net/tcp; 0 = any address */
-    bool is_wait_reused; /* a connection in TIME_WAIT blocks its port for the first second only */
+    bool is_wait_reused; /* a connection in TIME_WAIT blocks its local port only for the first
+                            second */
 };
 
 /* /proc/net/tcp or /proc/net/tcp6: adds the local ports of listening sockets and of connections to
@@ -258,7 +259,7 @@ bool procfs_load(int directory, const char *path, struct buffer *buffer);
 bool procfs_read_process(int proc, pid_t pid, struct procfs_process *process);
 
 /* Adds the inodes of all TCP sockets, IPv4 and IPv6, that listen on `port` in this network
- * namespace. Returns false if neither file can be read. */
+ * namespace. Returns false if neither /proc/net/tcp nor /proc/net/tcp6 can be read. */
 bool procfs_read_listeners(int proc, uint16_t port, struct procfs_inodes *found);
 
 /* Returns this program's own status, all 0 if it cannot be read. */
@@ -330,8 +331,8 @@ bool cgroup_walk(int folder, bool (*add)(void *context, pid_t pid), void *contex
 /* Returns anonymous and shared memory in bytes, or -1 if unknown. */
 int64_t cgroup_memory(int folder);
 
-/* Returns the CPU time since the cgroup was made, ended processes included. Returns -1 if it is
- * unknown: version 1 keeps it in another hierarchy. */
+/* Returns the CPU time since the cgroup was made, including ended processes. Returns -1 if the CPU
+ * time is unknown: version 1 counts it in another hierarchy. */
 int64_t cgroup_cpu_ns(int folder);
 
 #endif

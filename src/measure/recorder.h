@@ -73,9 +73,10 @@ struct recorder *recorder_create(unsigned sessions, unsigned shards, size_t oper
 void recorder_destroy(struct recorder *recorder);
 size_t recorder_operations(const struct recorder *recorder);
 
-/* Add to a session's counters and histograms. Called by the session's thread, or by the main thread
- * after the session's thread has ended or was abandoned. Counts of the warm-up are kept apart.
- * recorder_count takes only scripted operations, whose numbers begin at OPERATIONS. */
+/* These functions add to the counters and histograms of a session. They are called by the session's
+ * thread, or by the main thread after the session's thread has ended or was abandoned. Counts of
+ * the warm-up are separate. recorder_count takes only scripted operations, whose numbers begin at
+ * OPERATIONS. */
 void recorder_add(struct recorder *recorder, unsigned session, enum recorder_counter counter,
                   uint64_t n);
 void recorder_add_warm_up(struct recorder *recorder, unsigned session,

@@ -286,7 +286,7 @@ struct result {
     /* mean requested rate, per second; for a run with changes by hand */
     double changed_rate;
     uint64_t least_sessions; /* number of sessions that had to be up for the run to go on */
-    /* STOP_CONDITION: the condition and the value that met it */
+    /* with STOP_CONDITION: the condition, and the value that met the condition */
     char stop_condition[RESULT_CONDITION_BYTES];
     uint64_t sessions_up; /* STOP_TOO_FEW: number of sessions that were up */
     struct resource_summary resources;

@@ -83,7 +83,7 @@ struct sampler {
         unsigned stage;
         uint64_t sessions_alive, sessions_working;
     } gauges;               /* gauges of the latest second that ended while sessions worked */
-    bool have_stages_ended; /* the work has ended, and with it the last stage */
+    bool have_stages_ended; /* the work has ended, so the last stage has also ended */
     unsigned stage;         /* number of the current stage, from 1; 0: no stage has begun */
     /* moment at which the current stage ends; INT64_MAX: it ends with the run */
     int64_t stage_end_ns;

@@ -41,8 +41,8 @@ enum {
  * stratified survey sampling (W. Cochran, Sampling Techniques, ch. 6). Its error does not depend
  * on how much the sizes vary within a group, but on how much the ratios vary; the ratios vary
  * little. The estimate is exact when all processes are read. Pages of hugetlbfs are not part of
- * PSS, and the estimate does not include them: when not all processes are read, only the hugetlbfs
- * memory of the process with the most is counted.
+ * PSS, and the estimate does not include them: when not all processes are read, only the
+ * largest hugetlbfs memory of one process is counted.
  *
  * If the kernel does not let this user read PSS, the figure is computed from resident set sizes:
  * the sum of the private parts, plus the largest shared part. Memory that a parent and its children

@@ -1,5 +1,5 @@
 /*
- * Decides whether a result can be trusted, and the exit code.
+ * Decides the verdict (whether a result can be trusted) and the exit code.
  *
  * judge_run and judge_search apply the rules one after the other. A rule has a condition, a reason,
  * and a verdict, an exit code, or both. Among the rules with a verdict, the first rule whose
@@ -48,9 +48,10 @@ struct judge_context {
 void result_judge(struct result *result, const struct judge_context *context);
 
 /* Sets verdict, verdict_reason and PROBLEM_RUN of a search's result, then calls result_set_exit.
- * The exit code is 0 when a limit was found, whichever side sets the limit, or when a bound was
- * reached after a level had held. It is 3 (a limit of the client) or 4 when every level failed; 1
- * when rows are lost or uncounted; 4 when the server went away; 130 after a signal. */
+ * The exit code is 0 when the search found a limit of any side, or reached a bound after a level
+ * had held. When every level failed, the exit code is 3 if a limit of the client was the reason,
+ * and else 4. The exit code is 1 when rows are lost or uncounted, 4 when the server went away, and
+ * 130 after a signal. */
 void search_judge(const struct search *search, struct result *result,
                   const struct judge_context *context);
 
