@@ -155,15 +155,19 @@ static void *measure(void *argument)
 static uint64_t rows_before(const struct setup *setup)
 {
     uint64_t sum = 0, at_first = 0;
-    bool are_alike = true;
+    bool are_alike = true, has_first = false;
     for (size_t h = 0; h < setup->host_count; h++) {
         const struct setup_host *host = &setup->hosts[(setup->host + h) % setup->host_count];
         uint64_t rows = 0;
-        for (size_t i = 0; i < setup->table_count && host->is_known; i++) {
+        if (!host->is_known) {
+            continue;
+        }
+        for (size_t i = 0; i < setup->table_count; i++) {
             rows += host->rows_before[i];
         }
-        at_first = h == 0 ? rows : at_first;
-        are_alike = are_alike && (rows == at_first || !host->is_known);
+        at_first = has_first ? at_first : rows;
+        has_first = true;
+        are_alike = are_alike && rows == at_first;
         sum += rows;
     }
     return are_alike ? at_first : sum;

@@ -169,8 +169,8 @@ enum exit_code container_find(struct container *container, const struct plan *pl
                   errors[0].text, failed > 1 ? "; " : "", failed > 1 ? errors[1].text : "");
     } else if (!container->is_running) {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "--container %s: %s reports that the container is not running (%s): start the "
-                  "container first",
+                  "--container %s: %s reports that the container is not running (%s): start or "
+                  "unpause the container first",
                   name, program, container->state);
     } else {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,

@@ -592,7 +592,7 @@ static bool read_io(int proc, const char *pid, struct procfs_io *io)
         return procfs_parse_io(text, (size_t)length, io);
     }
     *io = (struct procfs_io){0};
-    return errno == ENOENT || errno == ESRCH;
+    return length < 0 && (errno == ENOENT || errno == ESRCH);
 }
 
 /* Sums the I/O of all processes. When a process ends, its counts disappear; when its parent has

@@ -1009,7 +1009,7 @@ static void check_metric_name(lua_State *lua, const struct script *declaring, co
            name[0] != '\0' && strchr(digits, name[0]) == NULL && strlen(name) < SCRIPT_NAME_BYTES &&
                strspn(name, allowed) == strlen(name),
            "'%s' is not a valid metric name: use at most %d lowercase letters, digits and _, and "
-           "begin with a letter",
+           "begin with a letter or _",
            name, SCRIPT_NAME_BYTES - 1);
     check_no_metric(lua, declaring, name);
     for (size_t i = 0; i < declaring->operation_count; i++) {

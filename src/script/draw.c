@@ -685,6 +685,7 @@ static const char *read_conversion(const char *text, struct conversion *conversi
  * `text`, or SIZE_MAX if a conversion is wrong. */
 static size_t read_format(struct format *format, const char *text, struct error *error)
 {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     size_t found = 0;
     size_t before = 0;
     for (const char *at = text; *at != '\0';) {
@@ -699,9 +700,9 @@ static size_t read_format(struct format *format, const char *text, struct error 
         if (next == NULL) {
             error_set(
                 error, ERROR_USAGE, 0, NULL,
-                "format: '%.20s' is not a conversion for a whole number: use %%d, %%u, %%x, %%X or "
+                "format: '%.*s' is not a conversion for a whole number: use %%d, %%u, %%x, %%X or "
                 "%%o, with a width of at most %d",
-                at, FORMAT_WIDTH_MAX);
+                (int)strcspn(at, letters) + 1, at, FORMAT_WIDTH_MAX);
             return SIZE_MAX;
         }
         if (found < format->count) {

@@ -40,7 +40,9 @@ static char *read_source(const char *path, size_t *length, struct error *error)
         for (*length = 0; got > 0 && *length < size; *length += (size_t)MAX(got, 0)) {
             got = read(fd, text + *length, size - *length);
         }
-        if (got < 0) {
+        if (text == NULL) {
+            state_out_of_memory(error);
+        } else if (got < 0) {
             error_set(error, ERROR_USAGE, errno, NULL, "script '%s': %s", path, strerror(errno));
             free(text);
             text = NULL;
@@ -124,7 +126,7 @@ static enum status check_sets(const struct script *script, struct error *error)
         if (set->is_used) {
             continue;
         }
-        snprintf(name, sizeof name, "%.40s", set->name);
+        snprintf(name, sizeof name, "%s", set->name);
         struct nearest nearest = {.word = name};
         for (size_t p = 0; p < script->param_count; p++) {
             nearest_offer(&nearest, script->params[p].name);

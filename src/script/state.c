@@ -312,6 +312,7 @@ enum status script_state_create(struct script_state **state, const struct script
     enum status status = state_run_script(created, error);
     if (status == STATUS_OK &&
         (created->params != script->param_count || created->datasets != script->dataset_count ||
+         created->counters != script->counter_count ||
          created->statement_count != script->statement_count ||
          created->transactions != script->transaction_count ||
          created->invariants != script->invariant_count ||

@@ -19,7 +19,7 @@ REFUSED = {
     "sessions: 0": (("0", "--server", "sqlite"), "SESSIONS|sessions"),
     "sessions: a word": (("many", "--server", "sqlite"), "many"),
     "sessions twice": ((*SQLITE, "--sessions", "x"), "--sessions"),
-    "server: unknown": (("2", "--server", "oracle"), "--server 'oracle'.*postgresql, mariadb and sqlite"),
+    "server: unknown": (("2", "--server", "oracle"), "--server 'oracle'.*postgresql, mariadb or sqlite"),
     "server: none": (("2", "--server", ""), "--server"),
     "server and a target": ((*SQLITE, TARGET), "--server makes a server"),
     "server and a port": ((*SQLITE, "--port", "5432"), "--server makes a server"),

@@ -336,8 +336,8 @@ transaction("look", function() get:run(other) end)
 class Refusals(harness.Case, Sweeping):
     def test_what_is_wrong(self):
         for arguments, pattern in (
-                ([], "needs --sessions N,N,... and --records"),
-                (["--sessions", "1"], "needs --sessions N,N,... and --records"),
+                ([], "needs --sessions N,N,... with --records"),
+                (["--sessions", "1"], "needs --sessions N,N,... with --records"),
                 (["--sessions", "1,0", "--records", "5"], "--sessions: '0' is not"),
                 (["--sessions", "1,,2", "--records", "5"], "--sessions: '' is not"),
                 (["--sessions", "1", "--records", "5k,x"], "--records: 'x' is not"),

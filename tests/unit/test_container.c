@@ -157,7 +157,8 @@ TEST_BETWEEN(test_containers_that_are_not_found, make_folder, remove_folder)
         {NULL, "echo gone >&2; kill -9 $$", "podman: gone", ERROR_NOT_FOUND},
         {"echo '[]'", NULL, "the output of docker inspect cannot be parsed", ERROR_DATA},
         {INSPECTED("exited", "false", "0"), "exit 1",
-         "docker reports that the container is not running (exited): start the container first",
+         "docker reports that the container is not running (exited): start or unpause the "
+         "container first",
          ERROR_NOT_FOUND},
         {"exec /bin/sleep 60", "exit 1",
          "docker inspect did not answer within 10 s; podman: inspect failed without an error "

@@ -793,7 +793,7 @@ TEST(test_declarations)
          "1 operations, 0 counters\n"},
         {"count(('a'):rep(48))", NULL,
          ":1: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' is not a valid metric name: use "
-         "at most 47 lowercase letters, digits and _, and begin with a letter"},
+         "at most 47 lowercase letters, digits and _, and begin with a letter or _"},
         {"count('a_', {}) " T, NULL,
          "count a_ \n"
          "1 operations, 0 counters\n"},
@@ -802,10 +802,10 @@ TEST(test_declarations)
          "1 operations, 0 counters\n"},
         {"count('1a')", NULL,
          ":1: '1a' is not a valid metric name: use at most 47 lowercase letters, digits and _, and "
-         "begin with a letter"},
+         "begin with a letter or _"},
         {"count('a-b')", NULL,
          ":1: 'a-b' is not a valid metric name: use at most 47 lowercase letters, digits and _, "
-         "and begin with a letter"},
+         "and begin with a letter or _"},
         {"trend('a', {'ms'})", NULL, ":1: a metric has no option '1'; use unit"},
         {"trend('a', {unit = '1a'})", NULL,
          ":1: metric 'a': the unit must be 1 to 11 letters, digits, _, % and /, such as \"ms\""},
@@ -989,6 +989,7 @@ TEST(test_sessions_that_differ)
         {"if session.id == 0 then statement('a', 'select 1') end", "declares less in a session"},
         {"if session.id == 0 then invariant('a', 'select 1') end", "declares less in a session"},
         {"if session.id == 0 then count('a') end", "declares less in a session"},
+        {"if session.id == 0 then counter('a', 1) end", "declares less in a session"},
         {"if session.id == 0 then transaction('a', function() end) end",
          "declares less in a session"},
         {"param('a', 1) dataset('a') statement('s', 'select 1') invariant('a', 'select 1') "
