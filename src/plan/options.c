@@ -711,7 +711,7 @@ const struct option_entry option_table[] = {
          "clauses of the engine: `'MergeTree() ORDER BY n3'`. The default for ClickHouse is "
          "`MergeTree() ORDER BY (n1, n2, n3)`; for other databases it is the server's default."},
     {LOAD | PREPARE | CERTIFY, "recreate", "[=NAME,...]",
-     "drop and recreate append's table, or the named tables", FLAG(is_recreate),
+     "drop and create append's table, or the named tables", FLAG(is_recreate),
      .store = store_recreate, OF(SWEEP), .key = "is_recreate",
      .details = "Without NAME, append drops only tables that append itself made. A mark on the "
                 "table shows that append made it. With NAME,... append drops the named tables, "

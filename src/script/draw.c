@@ -698,11 +698,12 @@ static size_t read_format(struct format *format, const char *text, struct error 
         struct conversion conversion = {.before = before};
         const char *const next = read_conversion(at + 1, &conversion);
         if (next == NULL) {
+            const size_t flags = strcspn(at, letters);
             error_set(
                 error, ERROR_USAGE, 0, NULL,
                 "format: '%.*s' is not a conversion for a whole number: use %%d, %%u, %%x, %%X or "
                 "%%o, with a width of at most %d",
-                (int)strcspn(at, letters) + 1, at, FORMAT_WIDTH_MAX);
+                (int)(flags + strspn(at + flags, letters)), at, FORMAT_WIDTH_MAX);
             return SIZE_MAX;
         }
         if (found < format->count) {

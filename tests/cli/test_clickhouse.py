@@ -146,7 +146,7 @@ class Statements(databases.Workloads, Clickhouse):
              (("oltp", "--set", "mode=point_select"),
               r"oltp:\d+: dataset 'sbtest1': ClickHouse has no secondary indexes"),
              (("mass-insert",),
-              r"mass-insert:\d+: dataset 'test': clickhouse has no type for column 'NO': it cannot"),
+              r"mass-insert:\d+: dataset 'test': clickhouse has no type for column 'NO': the database cannot"),
              (("own.lua",), r"own\.lua:1: statement 's': ClickHouse drops a temporary table"))
 
     def test_select_insert(self):

@@ -800,7 +800,7 @@ TEST(bad_formats_are_refused)
         {"%s", 1, "'%s' is not a conversion for a whole number"},
         {"%d: %5.2f rows", 1, "'%5.2f' is not a conversion for a whole number"},
         {"%n", 1, "'%n' is not"},
-        {"a%5fb", 1, "'%5f' is not"},
+        {"a%5fb", 1, "'%5fb' is not"},
         {"%", 1, "'%' is not"},
         {"%5", 1, "'%5' is not"},
         {"%*d", 1, "'%*d' is not"},
