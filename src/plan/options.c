@@ -654,7 +654,8 @@ const struct option_entry option_table[] = {
      .details = "The option is needed only if append does not recognise the server."},
     {ALL, "adapter-folder", "DIR", "folder of NAME.so, an adapter that is not built in",
      TEXT(adapter_folder), .key = "adapter_folder",
-     .details = "append looks for NAME.so in this folder first, then in `adapters` beside the "
+     .details = "NAME is the value of `--adapter`. append looks for NAME.so in this folder first, "
+                "then in `adapters` beside the "
                 "program, then in `lib/append/adapters` of the installation.",
      .page = "adapters.md"},
     {ALL, "host", "NAME", "server's host, or folder of its Unix socket", TEXT(target.host),
@@ -688,7 +689,7 @@ const struct option_entry option_table[] = {
     {TABLES, "wait", "T", "wait up to T for a server that is starting or full",
      TIME(wait_ns, 0, DAY_NS), .key = "target.wait_s", .shows_zero = true,
      .details = "append tries to connect again and again during T. Without the option, append "
-                "tries once."},
+                "tries to connect once."},
 
     {ALL & ~(unsigned)(REPORT | COMPARE), "options", "FILE", "read options from a file",
      TEXTS(options), OF(CALL), .group = "Work",
@@ -814,7 +815,8 @@ const struct option_entry option_table[] = {
     {RUN, "min-sessions", "N|N%", "sessions that must be up for the run to go on",
      SESSIONS(min_sessions), .store = store_min_sessions, .default_text = "1",
      SHOWN("min_sessions", "Sessions required"),
-     .details = "N% is a share of all sessions, including idle sessions."},
+     .details = "N% is a share of all sessions, including idle sessions. A session that reconnects "
+                "counts as up until it gives up."},
     {RUN, "on-drop", "continue|stop|reconnect", "what to do when a session is lost",
      CHOICE(drop_policy, drop_words), .store = store_on_drop, SHOWN("on_drop", "On drop"),
      .details = "`continue`: only this session ends. `stop`: the run ends. `reconnect`: the "
@@ -833,7 +835,8 @@ const struct option_entry option_table[] = {
      SHOWN("timeout_s", "Timeout of a call, s"),
      .details = "If a call takes longer than T, its connection counts as lost, and `--on-drop` "
                 "decides what the session does. A call is an append, a read, a script's statement "
-                "(also BEGIN and COMMIT) or a verification.",
+                "(also BEGIN and COMMIT) or the `select 1` of an idle session. The limit also "
+                "applies before and after the run, for example to the verification.",
      .page = "faults.md#a-time-limit-for-calls"},
     {RUN, "verify", "count|rows", "check rows by count(*), or also row by row",
      CHOICE(verify_mode, verify_words), SHOWN("verify", "Verified"),
@@ -874,9 +877,9 @@ const struct option_entry option_table[] = {
      .page = "ci.md#expectations"},
     {RUN, "stop-when", "BOUNDS", "end early, exit 5, if met: 'append.p99>1s for 10s'",
      TEXTS(stop_when), SHOWN("stop_when", "Stop when"),
-     .details =
-         "BOUNDS are on columns of `intervals.csv`, and are checked every second after the "
-         "warm-up. With `for T` a bound must hold for T. The option can be given several times.",
+     .details = "BOUNDS are on columns of `intervals.csv`, and are checked every second after the "
+                "warm-up. With `for T` a bound must hold during the whole time T. The option can "
+                "be given several times.",
      .page = "ci.md#ending-a-run-early"},
     {RUN_ALONE | CERTIFY, "junit", "FILE", "write outcome and expectations as JUnit XML",
      TEXT(junit), OF(CALL), .key = "junit", .details = "An existing FILE is replaced."},
@@ -894,9 +897,9 @@ const struct option_entry option_table[] = {
     {LOAD, "percentiles", "N,N,...", "latency percentiles to show", TEXT(percentiles),
      .store = store_percentiles, .default_text = "50,95,99,99.9",
      SHOWN("percentiles", "Percentiles"), .group = "Measuring and reporting",
-     .details = "The report shows these percentiles in place of p50, p95, p99 and p99.9. The "
-                "files, also run.json, have these percentiles in addition to p50, p90, p95, p99 "
-                "and p99.9, which other programs expect. `--expect` can name any percentile, even "
+     .details = "The report shows these percentiles in place of p50, p95, p99 and p99.9. The files "
+                "have these percentiles and, because other programs expect them, also p50, p90, "
+                "p95, p99 and p99.9. `--expect` can name any percentile, even "
                 "one that is not listed here."},
     {RUN, "sample-interval", "T", "time between samples of CPU and memory",
      TIME(sample_interval_ns, 100 * MS, DAY_NS), .default_number = 3 * SECOND,
@@ -913,15 +916,15 @@ const struct option_entry option_table[] = {
     {RUN | SEARCH, "waits", "[=on|sql|kernel|try]", "find what the sessions wait for at the server",
      CHOICE(waits, wait_mode_words), .store = store_waits, SHOWN("waits", "Waits"),
      .details = "append opens one more connection and repeatedly asks the server what the run's "
-                "sessions wait for: the log, locks, data files, the client. The report shows which "
-                "share of the time in appends, reads and commits was spent on each wait. `sql` "
+                "sessions wait for: the log, locks, data files, the client. The report shows the "
+                "share of each wait in the time of appends, reads and commits. `sql` "
                 "also shows the statements of sessions that block others; these statements may "
                 "contain data. `kernel` asks the kernel of this machine instead of the database: "
                 "how long the server's threads used a CPU, and how long they waited for a CPU, for "
                 "the disk, for each other or for the client. `kernel` works with any server on "
-                "this machine, and needs root, or CAP_BPF and CAP_PERFMON. `try` asks the database "
-                "if the database shows waits. Otherwise `try` asks the kernel if this machine "
-                "allows that. If neither is possible, the run does not measure waits.",
+                "this machine, and needs root, or CAP_BPF and CAP_PERFMON. With `try`, append asks "
+                "the database, or the kernel if the database does not show waits. If this machine "
+                "does not allow that either, the run does not measure waits.",
      .page = "why.md"},
     {RUN | CHECK, "io-trace", "[=full|requests|try]", "trace each I/O of the server, by layer",
      CHOICE(io_trace, io_trace_words), .store = store_io_trace, SHOWN("io_trace", "I/O trace"),
