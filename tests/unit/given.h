@@ -1,4 +1,5 @@
-/* Answers to queries that a test gives, for tests of what append asks a server. */
+/* Fixed answers to SQL statements. They replace a server in tests of the queries that append sends.
+ */
 #ifndef UNIT_GIVEN_H
 #define UNIT_GIVEN_H
 
@@ -14,8 +15,8 @@ enum {
     GIVEN_ROWS_MAX = 8
 };
 
-/* The answer to a statement: its rows, each with its cells, divided by '|'. A cell is a number or a
- * text; "-" is NULL, "own" is the number of the thread that asks, "asleep" is given_asleep. */
+/* The answer to a statement. The cells of a row are divided by '|'. A cell is a number or a text;
+ * "-" is NULL, "own" is the id of the thread that asks, "asleep" is the value of given_asleep. */
 struct given {
     const char *sql; /* NULL ends a list */
     enum status status;
@@ -25,7 +26,7 @@ struct given {
 
 static atomic_int given_asleep;
 
-/* Returns the answer to `sql`, or NULL. */
+/* Returns the answer to `sql`, or NULL if the list lacks the statement. */
 static inline const struct given *given_find(const struct given *list, const char *sql)
 {
     while (list->sql != NULL && strcmp(list->sql, sql) != 0) {
@@ -34,7 +35,7 @@ static inline const struct given *given_find(const struct given *list, const cha
     return list->sql == NULL ? NULL : list;
 }
 
-/* Passes one row to answer->take, and returns what it returns. */
+/* Passes one row to answer->take and returns the result of that call; true if `take` is NULL. */
 static inline bool given_pass(const char *row, struct answer *answer)
 {
     char text[300], *rest = text;

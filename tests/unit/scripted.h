@@ -1,7 +1,7 @@
 /*
- * Runs a fleet with an adapter that fails on request, to test what each answer of the contract does
- * to the sessions and the ledgers. The contract suite tests the answers of real databases. Only one
- * run at a time is possible.
+ * Runs a fleet with an adapter that fails on request, to test the effect of each status on the
+ * sessions and the ledgers. The contract suite tests real databases. Only one run at a time is
+ * possible.
  */
 #ifndef UNIT_SCRIPTED_H
 #define UNIT_SCRIPTED_H
@@ -48,8 +48,7 @@ static struct scripted script;
 static bool is_stuck; /* the scripted calls do not answer until they are cut */
 static atomic_int opened;
 
-/* How reconnects behave: the first `failing` of them fail. If all members are zero, a reconnect
- * works as the session's first connect does. */
+/* How reconnects behave: the first `failing` of them fail, and all others succeed. */
 static struct {
     unsigned failing;
     enum status status;
@@ -63,8 +62,8 @@ static atomic_uint queries;
 static atomic_uint open_connections;
 static unsigned first_connections; /* number of sessions in the plan */
 
-/* Notes whether a session leaves while other sessions still work. Does nothing if `batches` is 0.
- */
+/* Records whether a session closes its connection while other sessions still work. Records nothing
+ * if `batches` is 0. */
 static struct {
     unsigned batches; /* batches of a session */
     atomic_int done;  /* sessions that have had their last answer */
@@ -182,7 +181,8 @@ static inline enum status scripted_append_close(struct adapter_conn *conn, uint6
     return status;
 }
 
-/* Answers a count with the number of rows. The answer to any other query has no rows. */
+/* Answers a query that counts rows with the number of rows. The answer to any other query has no
+ * rows. */
 static inline enum status scripted_run(struct adapter_conn *conn, const struct statement *statement,
                                        const struct batch *parameters, struct answer *rows,
                                        struct error *error)

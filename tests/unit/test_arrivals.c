@@ -32,8 +32,8 @@ TEST(test_gaps)
     assert_true(fabs((double)below_median / ARRIVALS - 0.5) < 0.003);
 }
 
-/* The same seed gives the same arrivals, even when some are skipped; another seed or session gives
- * others. */
+/* The same seed gives the same arrivals, even when some are skipped. A different seed or session
+ * gives different arrivals. */
 TEST(test_repeatable)
 {
     struct arrivals a = arrivals_begin(1, 0), b = arrivals_begin(1, 0), c = arrivals_begin(1, 1),
@@ -62,8 +62,8 @@ TEST(test_most)
     assert_true(arrivals_at(&drawn, 9) == last);
 }
 
-/* The arrivals of many sessions in a second have the variance of a Poisson distribution, which is
- * its mean. */
+/* The number of arrivals of many sessions in a second has a variance equal to its mean, as in a
+ * Poisson distribution. */
 TEST(test_sessions_together)
 {
     enum {

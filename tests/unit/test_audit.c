@@ -1,4 +1,4 @@
-/* The rows of append certify, the account, and reading back. */
+/* Tests of append certify: its rows, the account, and the audit, which reads the rows back. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,7 @@ enum {
     SEED = 4711
 };
 
-/* An account in which every session has begun some transactions, and a table that has their rows.
- */
+/* An account of sessions with acknowledged transactions, and an audit of this account. */
 struct world {
     struct account *account;
     struct fault_result result;
@@ -59,7 +58,8 @@ static void take(struct world *world, const struct rows_id *id)
     audit_take(&world->audit, id, text, length, rows_checksum(SEED, id, text, length));
 }
 
-/* Takes the rows of a transaction, except the first `left_out`. Returns its rows. */
+/* Passes the rows of a transaction to the audit, except the first `left_out` rows. Returns the
+ * number of all rows of the transaction. */
 static unsigned take_transaction(struct world *world, unsigned session, uint64_t number,
                                  unsigned left_out)
 {
@@ -80,7 +80,8 @@ static unsigned take_transaction(struct world *world, unsigned session, uint64_t
     return taken;
 }
 
-/* Takes the rows of all transactions except one. Returns the rows of that one. */
+/* Passes the rows of all transactions to the audit, except the rows of one transaction. Returns the
+ * number of rows that were left out. */
 static unsigned take_all_but(struct world *world, unsigned session, uint64_t number)
 {
     unsigned rows = 0;
@@ -239,7 +240,7 @@ TEST(torn_rows_do_not_count_as_there)
     }
 }
 
-/* The identity decides, and not the checksum, which a row of another program never has. */
+/* A row whose identity was not sent is foreign, with a right or a wrong checksum. */
 TEST(foreign_rows_have_an_identity_that_was_not_sent)
 {
     unsigned sizes[ROWS_TABLES];
@@ -280,7 +281,7 @@ static void assert_sums(const struct world *world, uint64_t acknowledged, uint64
     assert_int_equal(rows.in_doubt, in_doubt);
 }
 
-/* Each row in doubt is counted once, before and after the readings back that find its outcome. */
+/* Each row in doubt is counted once, before and after the audits that find its outcome. */
 TEST(sums_of_an_account)
 {
     struct world world;
@@ -361,7 +362,7 @@ TEST(the_first_finding_is_a_new_one)
     take_all_but(&world, 1, 4);
     take_transaction(&world, 0, 7, 0);
     audit_judge(&world.audit);
-    /* the number is that of the column session_number, from 0 */
+    /* sessions are numbered from 0, as in the column session_number */
     assert_part(world.result.first, "lost: session 1, transaction 4");
     end(&world);
 }

@@ -1,4 +1,4 @@
-/* Bounds as written, the names of figures, and their units. */
+/* Parsing of bounds, the names of figures, and their units. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -235,7 +235,8 @@ TEST(test_units)
     assert_string_equal(figure_unit("rows_lost"), "");
 }
 
-/* The share of a class of waits, of an operation of append or of one that a script names. */
+/* Columns for the share of a class of waits, in append's own operations and in those of a script.
+ */
 TEST(test_names_of_waits)
 {
     static const struct {
@@ -271,7 +272,7 @@ static void expect_refused(const char *text, const char *message)
     assert_int_equal(error.native_code, 0);
 }
 
-/* What is wrong with a bound, word for word. */
+/* The exact messages about malformed bounds. */
 TEST(test_words_about_junk)
 {
 #define FORM ": use NAME, then one of < <= > >= == !=, and a number with its unit"
@@ -313,7 +314,7 @@ TEST(test_words_about_junk)
 #undef FORM
 }
 
-/* Words and longest names, numbers and units. */
+/* The longest names, numbers and units, and words instead of numbers. */
 TEST(test_longest_parts)
 {
     struct bound bound;
@@ -329,7 +330,8 @@ TEST(test_longest_parts)
     assert_int_equal(parse(&bound, text, &error), STATUS_REJECTED);
     expect_bound("a>123456789012345678", "a", BOUND_ABOVE, 123456789012345678.0, "");
     expect_bound("a\t>\n1\r", "a", BOUND_ABOVE, 1, "");
-    expect_bound("Put.p99_ms<1", "Put.p99_ms", BOUND_BELOW, 1, ""); /* of a statement */
+    expect_bound("Put.p99_ms<1", "Put.p99_ms", BOUND_BELOW, 1,
+                 ""); /* the name of a statement may contain capitals */
     assert_int_equal(parse(&bound, "verdict==VALID", &error), STATUS_OK);
     assert_true(bound.is_word && bound.number == 1);
     assert_string_equal(bound.unit, "VALID");
@@ -416,7 +418,7 @@ TEST(test_every_unit)
             snprintf(message, sizeof message, "bound 'f>3' has no unit: f is %s", units[i].form);
             assert_string_equal(error.text, message);
         }
-        /* a word for a number, or a number for a word */
+        /* a word where the column has numbers, or a number where the column has words */
         snprintf(text, sizeof text, "f==%s", is_word ? "3" : "VALID");
         assert_int_equal(parse(&bound, text, &error), STATUS_OK);
         assert_int_equal(figure_scale(&bound, units[i].column, &limit, &error), STATUS_REJECTED);
@@ -432,7 +434,7 @@ TEST(test_every_unit)
     assert_int_equal(parse(&bound, "verdict<=INVALID", &error), STATUS_OK);
     assert_int_equal(figure_scale(&bound, "verdict", &limit, &error), STATUS_REJECTED);
     assert_int_equal(parse(&bound, "x_ms<=3s", &error),
-                     STATUS_OK); /* a unit, and one in the name */
+                     STATUS_OK); /* the bound has a unit, and so has the column's name */
     assert_int_equal(figure_scale(&bound, "x_ms", &limit, &error), STATUS_OK);
     assert_true(limit == 3000);
     assert_string_equal(figure_word("verdict", 0), "VALID");
@@ -442,7 +444,7 @@ TEST(test_every_unit)
     assert_null(figure_word("x_ms", 1));
 }
 
-/* The percentile at the end of a name, and the name of its column. */
+/* Names that end with a percentile, and the columns that these names stand for. */
 TEST(test_names_of_percentiles)
 {
     static const struct {
@@ -484,7 +486,7 @@ TEST(test_names_of_percentiles)
     }
 }
 
-/* A value is shown with as many digits as it takes to see on which side of its limit it is. */
+/* A value is shown with enough digits to see whether it is within its limit. */
 TEST(test_format)
 {
     static const struct {
@@ -566,7 +568,7 @@ TEST(test_short_names)
         assert_int_equal(choice.count, 1);
         assert_string_equal(choice.names[0], pairs[i][1]);
     }
-    /* a column of the name itself comes before the columns that the name is short for */
+    /* a column with exactly this name is preferred to the columns that the name abbreviates */
     struct figure_columns columns = {.count = 0};
     struct figure_choice choice;
     struct error error;

@@ -41,7 +41,8 @@ static void fill_result(struct fault_result *result, size_t number, enum fault_k
     };
 }
 
-/* Begins a certificate with clean faults: first `kills`, then `powers`. */
+/* Begins a certificate with clean faults: first `kills` kills of the server, then `powers` power
+ * cuts. */
 static void fill(size_t kills, size_t powers)
 {
     memset(&plan, 0, sizeof plan);
@@ -110,7 +111,8 @@ TEST(test_bound)
         assert_true(fabs(certificate_bound(cases[i].faults) - cases[i].bound) < 1e-12);
         assert_string_equal(certificate_percent(cases[i].faults, percent), cases[i].percent);
     }
-    /* the percentage in the text is never below the bound, nor the bound below its exact value */
+    /* the percentage in the text is never below the bound, and the bound is never below its exact
+     * value */
     for (size_t faults = 1; faults <= 100000; faults++) {
         char percent[CERTIFICATE_PERCENT_BYTES];
         const double shown = strtod(certificate_percent(faults, percent), NULL) / 100;
@@ -172,7 +174,8 @@ TEST(test_clean_without_a_power_loss)
         "danger.");
 }
 
-/* A fault before which no row was acknowledged, or after which nothing was read, shows nothing. */
+/* A fault proves nothing if no row was acknowledged before the fault or nothing was read after it.
+ */
 TEST(test_clean_with_faults_that_show_nothing)
 {
     fill(0, 10);

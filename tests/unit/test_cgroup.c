@@ -164,8 +164,8 @@ TEST_BETWEEN(test_a_namespace, set_up, tear_down)
     /* the folder of the server, which is outside the namespace, cannot be seen */
     assert_int_equal(find_tasks(LIMIT_CLIENT, 100, 7)->sessions, 100 - 7 - 1);
     assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER));
-    /* nor can the cgroup above the root of the namespace: the folder above the mount is another
-     * one */
+    /* the cgroup above the root of the namespace cannot be seen either: the folder above the mount
+     * is not this cgroup */
     put_process(SERVER, "0::/..\n");
     put_tasks("v2/..", "30\n", "6\n");
     assert_int_equal(find_tasks(LIMIT_CLIENT, 100, 7)->sessions, 100 - 7 - 1);
@@ -185,7 +185,8 @@ TEST_BETWEEN(test_both_in_one, set_up, tear_down)
     assert_non_null(strstr(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER)->fix, "/v2/box/db/pids.max"));
 }
 
-/* Version 1, with version 2 mounted for names only; docker mounts a part of the hierarchy. */
+/* Version 1 limits tasks, and version 2 is mounted without limits. Docker mounts only a part of the
+ * hierarchy. */
 TEST_BETWEEN(test_version_1_of_a_container, set_up, tear_down)
 {
     write_file("11/mountinfo",
@@ -337,7 +338,7 @@ static void put_limits(int pid, const char *tasks, const char *files, const char
     write_file(path, text);
 }
 
-/* A client and a server of user 99999, who has no name, without limits of their own. */
+/* Makes a client and a server of user 99999, who has no name. Both processes have no limits. */
 static int set_up_pair(void **state)
 {
     const int failed = set_up(state);
@@ -349,7 +350,7 @@ static int set_up_pair(void **state)
     return failed;
 }
 
-/* Returns the arenas of the C library that threads may still add on this machine. */
+/* Returns the number of malloc arenas that threads may still add on this machine. */
 static uint64_t arenas(void)
 {
     return 8 * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) - 1;
@@ -576,7 +577,7 @@ TEST_BETWEEN(test_ports, set_up_pair, tear_down)
         {false, "db.example", "10000 10050", "", "0", up, "", "1 51 1 51 49", "", widen},
         {false, "::ffff:127.0.0.1", "10000 10050", "", "0", up, "", "1 51 1 51 49", "", widen},
         {false, "::ffff:127.0.0.2", "10000 10050", "", "0", up, "", "1 51 0 51 50", "", ""},
-        /* a port in TIME_WAIT may become free in time */
+        /* a port in TIME_WAIT may become free while the sessions connect */
         {true, "127.0.0.1", "10000 10049", "", "0", young, "", "1 50 1 50 49", minute, reuse},
         {false, "127.0.0.1", "10000 10048", "", "0", young, "", "1 49 1 50 48", minute, reuse},
         {true, "127.0.0.1", "10000 10049", "", "0", old, "", "1 50 1 50 49", minute, reuse},
@@ -775,7 +776,7 @@ TEST_BETWEEN(test_tasks_of_cgroups, set_up_pair, tear_down)
         assert_string_equal(fix(LIMIT_CGROUP_TASKS, LIMIT_CLIENT),
                             cases[i].fix == NULL ? text : cases[i].fix);
     }
-    /* the server's own program needs no other thread */
+    /* unlike append, the server needs no thread besides those of its sessions */
     put_process(SERVER, "0::/db\n");
     put_tasks("v2/db", "59\n", "10\n");
     expect_limit(LIMIT_CGROUP_TASKS, LIMIT_SERVER, "1 59 10 50 49");
@@ -783,7 +784,8 @@ TEST_BETWEEN(test_tasks_of_cgroups, set_up_pair, tear_down)
     assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER));
 }
 
-/* What the needs of a run on several hosts, machines and processes are compared with. */
+/* A limit is compared with the sessions of this process, this machine or one host, not of the run.
+ */
 TEST_BETWEEN(test_sessions_elsewhere, set_up_pair, tear_down)
 {
     question.files_per_session = 1;
@@ -793,7 +795,7 @@ TEST_BETWEEN(test_sessions_elsewhere, set_up_pair, tear_down)
     put_status(SERVER, 88888, 5, "0");
     question.in_other_processes = 20;
     question.on_other_machines = 10;
-    /* 30 sessions of this process, 40 of this machine */
+    /* this process has 30 of the 50 sessions, and this machine has 40 */
     expect_limit(LIMIT_OPEN_FILES, LIMIT_CLIENT, "1 34 1 30 53");
     expect_limit(LIMIT_USER_TASKS, LIMIT_CLIENT, "1 26 3 40 33");
     expect_limit(LIMIT_USER_TASKS, LIMIT_SERVER, "1 26 5 50 21");
@@ -930,7 +932,7 @@ TEST_BETWEEN(test_signs_of_containers, set_up_pair, tear_down)
     assert_string_equal(fix(LIMIT_OPEN_FILES, LIMIT_CLIENT), podman);
 }
 
-/* A process of a unit; the unit's name must be whole. */
+/* The fix names the systemd unit of a process, unless the name of the unit is cut or incomplete. */
 TEST_BETWEEN(test_units_of_processes, set_up_pair, tear_down)
 {
     char cgroup[256], name[80];

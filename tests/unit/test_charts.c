@@ -15,8 +15,8 @@ static void parse(struct csv_table *table, const char *text)
     assert_int_equal(csv_table_parse(table, "x.csv", strdup(text), &error), STATUS_OK);
 }
 
-/* Makes a report of one run, as if read from its folder. `operations`: operations_intervals.csv, or
- * NULL. */
+/* Makes a report of one run from the texts of the run's files. `operations` is the text of
+ * operations_intervals.csv, or NULL. */
 static void make_report_of(struct report *report, const char *intervals, const char *samples,
                            const char *operations, const char *json, bool is_over_rows)
 {
@@ -180,8 +180,8 @@ TEST(test_merged_transactions)
     buffer_fini(&text);
 }
 
-/* A sample does not have the number of rows, so the chart finds the number by the sample's time,
- * also in a long run. An interval without the number is skipped. */
+/* Samples lack the number of rows, so the chart takes the number from the interval at the time of
+ * the sample, also in a long run. An interval without the number is skipped. */
 TEST(test_over_rows)
 {
     enum {

@@ -125,8 +125,9 @@ TEST(test_values)
     }
 }
 
-/* A time before 1970 is rounded down, as is a time after it. The server reads the text
- * "-000000001.500" as -1.5 s, and "-000000000.500" as 0.5 s. */
+/* Times before 1970 are rounded down, as are later times. The server reads the text
+ * "-000000001.500" as -1.5 s, but "-000000000.500" as 0.5 s: such a time cannot be sent as a text.
+ */
 TEST(test_moments_before_1970)
 {
     static const int64_t moments[] = {-1, -1000000, -1000001, -1500000000};

@@ -65,7 +65,7 @@ TEST(test_nothing_but_unknown)
     }
 }
 
-/* The share of errors is unknown without any call; each condition has its own time. */
+/* The share of errors is unknown if no call was made. Each condition has its own time. */
 TEST(test_shares_and_several)
 {
     char text[RESULT_CONDITION_BYTES];

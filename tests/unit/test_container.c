@@ -124,7 +124,8 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-/* Makes a program of the folder run a line of sh; NULL removes the program. */
+/* Writes a program into the folder that runs one line of sh. If `line` is NULL, removes the
+ * program. */
 static void install(const char *program, const char *line)
 {
     char path[64];
@@ -187,7 +188,8 @@ TEST_BETWEEN(test_containers_that_are_not_found, make_folder, remove_folder)
     assert_int_equal(container_find(&container, &(const struct plan){0}, &error), EXIT_CODE_OK);
 }
 
-/* Starts a process whose parent has the given name. The pipe's end ends both. Returns its id. */
+/* Starts a parent with the given name and its child. Both end when the caller closes *end. Returns
+ * the id of the child. */
 static pid_t start_below(const char *name, int *end)
 {
     int wait[2], told[2];
@@ -210,7 +212,7 @@ static pid_t start_below(const char *name, int *end)
     return pid;
 }
 
-/* Without a cgroup of its own, a container's process is known by its parent. */
+/* A container's process without its own cgroup is recognized by the name of its parent. */
 TEST_BETWEEN(test_the_parents_of_containers, make_folder, remove_folder)
 {
     static const struct {
@@ -238,7 +240,8 @@ TEST_BETWEEN(test_the_parents_of_containers, make_folder, remove_folder)
     }
 }
 
-/* A process whose cgroup has the container's id in its name is the container's. */
+/* A process belongs to a container if the name of the process's cgroup contains the container's id.
+ */
 TEST_BETWEEN(test_the_cgroups_of_containers, make_folder, remove_folder)
 {
     char text[4096] = "", id[64] = "", line[400];

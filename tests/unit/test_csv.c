@@ -1,5 +1,5 @@
 /* Tests of CSV: cells and lines, and the columns, values and unknown values of summary.csv,
- * samples.csv and intervals.csv. Also of the percentile format of HdrHistogram, compared with rows
+ * samples.csv and intervals.csv. The percentile format of HdrHistogram is compared with rows
  * computed by hand. */
 #include <math.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ TEST(test_operations)
         "5.000000,6.000000,\"duplicate, \"\"a\"\"\"\r\n");
 }
 
-/* A table without rows has its header, whatever its records need. */
+/* A table without rows still has its header. */
 TEST(test_no_rows)
 {
     static const struct result result;
@@ -76,7 +76,7 @@ TEST(test_no_rows)
     }
 }
 
-/* A row of the log of transactions must be the same in both ways of writing it. */
+/* Both functions that write a row of the transaction log must write the same text. */
 TEST(a_fast_row_is_the_row_of_the_table)
 {
     static const struct {
@@ -343,7 +343,7 @@ TEST(test_interval_row)
                   ",,,,,,5,3,10,8,0,21,22,24,31,62.0,32,33,111,36,34,35,23,2\r\n");
 }
 
-/* A row has what was added between the snapshots, and only the counts of its kind of operation. */
+/* A row has the difference between the snapshots, and only the counts of its kind of operation. */
 TEST(test_operation_interval_row)
 {
     struct operation_list operations = operation_list_all();

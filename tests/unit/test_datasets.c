@@ -31,13 +31,12 @@ struct there {
 /* The server. */
 static struct {
     struct there tables[TABLES_MAX];
-    const char *engine;  /* the engine of new tables */
-    const char *refused; /* part of the statement that fails, or NULL */
-    enum error_kind
-        kind; /* kind of the error with which the server refuses; ERROR_NONE: ERROR_SERVER */
-    int64_t parts, keys; /* numbers of partitions and of foreign keys that each table has */
+    const char *engine;   /* the engine of new tables */
+    const char *refused;  /* part of the statement that fails, or NULL */
+    enum error_kind kind; /* kind of the server's errors; ERROR_NONE stands for ERROR_SERVER */
+    int64_t parts, keys;  /* numbers of partitions and of foreign keys that each table has */
     int64_t chunks[3][2];
-    const char *other; /* depends on every table; NULL: no object does */
+    const char *other; /* object that depends on every table, or NULL */
     unsigned answers;
     unsigned busy;      /* appends that the server refuses because it is busy */
     uint64_t short_by;  /* rows of an append that the server does not store */
@@ -253,7 +252,8 @@ static bool declare_column(const struct column *column, bool is_numbered, char *
     return column->type != COLUMN_BYTES;
 }
 
-/* Parts that are tables, as in PostgreSQL, and parts that are written in CREATE TABLE. */
+/* Statements for partitions that are tables of their own, as in PostgreSQL, and for partitions that
+ * CREATE TABLE contains. */
 static const struct partition_statements tables = {.hash = "by hash ($2)",
                                                    .hash_part = "create part $8 of $0 as $5 of $3",
                                                    .range = "by range ($2)",
@@ -598,7 +598,7 @@ TEST(loads_that_were_cut_off)
         {15000, {{0, 10000}, {20000, 5000}}, NULL, {true, false, true}, 15000},
         {5000, {{20000, 5000}}, NULL, {false, false, true}, 5000},
         {10000, {{10000, 10000}}, NULL, {false, true, false}, 10000},
-        /* a part of a chunk: a load stores all of it or nothing */
+        /* incomplete chunks: a load stores a whole chunk or nothing */
         {10007, {{0, 10000}, {20000, 7}}, "rows that an interrupted load", {0}, 0},
         {9999, {{10000, 9999}}, "rows that an interrupted load", {0}, 0},
         {10001, {{0, 10000}, {20000, 1}}, "another program may have written them", {0}, 0},
@@ -741,9 +741,9 @@ static void number_from(const char *table_name, const char *column_name, char *s
     snprintf(sql, size, "number %s.%s", table_name, column_name);
 }
 
-/* Loads the tables. `rows_of_others`: rows that another program stores in t meanwhile, if the load
- * fails because of the script. Writes the statements that follow CREATE TABLE, and what came of the
- * load. */
+/* Loads the tables. If the load fails because of the script, another program stores
+ * `rows_of_others` rows in t before the tables are dropped. Writes the statements that follow
+ * CREATE TABLE and the outcome of the load to *text. */
 static void load_tables(struct buffer *text, int64_t rows_of_others)
 {
     struct datasets *datasets = NULL;
@@ -765,7 +765,7 @@ static void load_tables(struct buffer *text, int64_t rows_of_others)
     if (status != STATUS_OK) {
         loader_explain(datasets, &plan, &setup, &error);
     }
-    /* without the script's path, which has the number of this process */
+    /* leaves out the script's path, because the path contains this process's id */
     for (const char *at = buffer_text(&server.log); *at != '\0';) {
         const size_t length = strcspn(at, "\n");
         const char *name = strstr(at, ", append_datasets_");
@@ -791,12 +791,11 @@ TEST(loads)
 {
     static const struct {
         const char *name, *script, *refused;
-        const struct dialect
-            *dialect; /* dialect in which the other statements than CREATE TABLE are written */
-        enum error_kind kind; /* kind of the error with which the server refuses */
+        const struct dialect *dialect; /* dialect of all statements except CREATE TABLE */
+        enum error_kind kind;          /* kind of the server's errors */
         unsigned busy;
         uint64_t short_by;
-        int64_t there; /* rows of an interrupted load of t, with `chunks` */
+        int64_t there; /* rows that an interrupted load stored in t, as described by `chunks` */
         int64_t chunks[3][2];
         int64_t rows_of_others;
         bool is_prepare, has_numbers;

@@ -1,4 +1,4 @@
-/* What scripts declare, and the messages about mistakes. */
+/* Declarations of scripts, and the messages about mistakes in them. */
 #include "unit/unit.h"
 
 #include <inttypes.h>
@@ -38,7 +38,7 @@ static struct script *try_load(const char *text, const char *set, struct error *
     return script_load(path, &set, set == NULL ? 0 : 1, error);
 }
 
-/* Writes the texts in the order of their dialects, because Lua's tables have none. */
+/* Writes the texts in the order of their dialects, because a Lua table has no order. */
 static void add_texts(struct buffer *out, const char *what, const struct script_texts *texts)
 {
     static const char *const dialects[] = {"default", "clickhouse", "mariadb", "mysql", "sqlite"};
@@ -856,8 +856,8 @@ TEST(test_declarations)
     "local a = dataset('a', 5, {{'id', 'int64', row(), key = true}, {'d', 'decimal(9,2)', 1}})\n"  \
     "local b = dataset('b', 0, {{'id', 'int64', row(), key = true}})\n"
 
-/* append recognises a table that an earlier version has loaded by the shape, and a run with the
- * same script by the hash: neither may change. */
+/* By the shape append recognizes tables that an earlier version has loaded. By the hash append
+ * recognizes runs with the same script. New versions must keep both values. */
 TEST(test_hashes)
 {
     static const struct {
@@ -900,7 +900,8 @@ static uint64_t shape_of(const char *text)
     return shape;
 }
 
-/* The shape is that of the tables: whatever changes a table changes it, and nothing else does. */
+/* The shape depends only on the tables: every change to a table changes the shape, and other
+ * changes do not. */
 TEST(test_shapes)
 {
     static const char *const others[] = {
@@ -956,7 +957,8 @@ TEST(test_shapes)
     }
 }
 
-/* In a session the top level must declare what it declared when the script was loaded. */
+/* In each session the script's top level must repeat the declarations that it made when the script
+ * was loaded. */
 TEST(test_sessions_that_differ)
 {
     static const struct {

@@ -176,8 +176,8 @@ TEST_BETWEEN(test_more_limits_than_fit, set_up, NULL)
     assert_string_equal(limits.sessions[0].note, "");
 }
 
-/* An error of a refused connect names the limit that was reached. Drivers have error numbers of
- * their own, but the server's text. */
+/* The error of a refused connect names the limit that was reached. A driver's error may have the
+ * driver's own number, but the server's text. */
 TEST(test_limits_that_errors_name)
 {
     static const struct {

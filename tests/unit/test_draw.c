@@ -104,8 +104,8 @@ TEST(uniform_keys)
         check_keys(KEYS_UNIFORM, -7, sizes[s], NULL);
     }
 
-    /* a range of three quarters of all numbers: 64 bits modulo its size would be far from uniform
-     */
+    /* the range has three quarters of all 64-bit numbers: 64 random bits modulo the size of the
+     * range would be far from uniform */
     const int64_t quarter = INT64_C(1) << 62;
     struct draw *const draw = make_keys(KEYS_UNIFORM, INT64_MIN, quarter - 1, NULL, NULL);
     memset(observed, 0, sizeof observed);
@@ -240,7 +240,7 @@ TEST(zipfian_keys)
     }
 }
 
-/* Takes the next number of a counter, and ends it. */
+/* Takes the next number of a counter and marks it as no longer pending. Returns the number. */
 static uint64_t pass_number(struct counter *counter)
 {
     uint64_t number = 0;
@@ -1044,10 +1044,11 @@ static _Atomic unsigned char times_taken[THREADS * TAKEN];
 struct taker {
     pthread_t thread;
     uint64_t seed;
-    unsigned wrong; /* errors: no number left, or a pending number was known */
+    unsigned wrong; /* errors: the counter had no number left, or counter_known was above a pending
+                       number */
 };
 
-/* Takes numbers, and ends them later in another order. */
+/* Takes numbers, and calls counter_end for them later in a random order. */
 static void *take_numbers(void *context)
 {
     struct taker *const taker = context;
@@ -1131,7 +1132,8 @@ TEST(keys_of_a_seed)
     static const struct {
         enum keys_kind kind;
         int64_t a, b;
-        uint64_t last; /* the range ends before this number of a counter; 0: at b */
+        uint64_t
+            last; /* the range ends before this number, with a counter; 0: the range ends at b */
         struct keys_options options;
         const char *expected;
     } cases[] = {

@@ -1,4 +1,4 @@
-/* Epochs: the times between changes by hand. */
+/* Epochs: the periods of a run between changes of its rate or sessions. */
 #include "unit/unit.h"
 
 #include <limits.h>
@@ -14,7 +14,7 @@ static bool is_near(double value, double expected)
     return fabs(value - expected) < 1e-9;
 }
 
-/* The mean counts each epoch from its own beginning, and a pause as 0. */
+/* Each epoch counts from its start. In a pause the rate is 0. */
 TEST(test_mean_rate)
 {
     struct epoch first = {.rate = {.first = 100}, .sessions = UINT_MAX};

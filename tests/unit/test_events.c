@@ -1,4 +1,4 @@
-/* events.csv: lines that users write, good and bad ones. */
+/* events.csv: valid and invalid lines of users. */
 #include "unit/unit.h"
 
 #include <stdio.h>

@@ -389,7 +389,7 @@ TEST_BETWEEN(test_order_and_bounds, set_up, NULL)
     assert_int_equal(findings.entries[2].id, LIMIT_OPEN_FILES);
 }
 
-/* Which errors show a shortage, word for word, with 1 for every count. */
+/* The exact texts of the findings. Every count is 1, to check the singular. */
 TEST_BETWEEN(test_words_of_findings, set_up, NULL)
 {
     struct limit *limit;
@@ -477,7 +477,7 @@ TEST_BETWEEN(test_words_of_findings, set_up, NULL)
     assert_int_equal(name_one(LIMIT_OPEN_FILES, LIMIT_SERVER, 0)->tries, 40);
 }
 
-/* A limit is full when at most a thousandth, two and the need of a session are left. */
+/* A limit is full when at most allowed / 1000 + 2 + each are left. */
 TEST_BETWEEN(test_bounds_of_full, set_up, NULL)
 {
     static const struct {
@@ -496,7 +496,8 @@ TEST_BETWEEN(test_bounds_of_full, set_up, NULL)
     }
 }
 
-/* A limit of the whole machine also stops a server here; it is listed as the client's. */
+/* A limit of the whole machine also stops a server on this machine. The finding counts as the
+ * client's. */
 TEST_BETWEEN(test_limits_of_the_machine, set_up, NULL)
 {
     static const enum limit_id ids[] = {LIMIT_THREADS_MAX, LIMIT_PID_MAX, LIMIT_COMMIT};
@@ -518,7 +519,7 @@ TEST_BETWEEN(test_words_about_settings, set_up, NULL)
     assert_string_equal(name_one(LIMIT_SESSIONS, LIMIT_DATABASE, 40)->evidence,
                         "the server said: too many; 97 allowed, 0 in use by others before the run");
     assert_string_equal(findings.entries[0].fix, "set max_connections");
-    /* the advice from before the run allows for all sessions */
+    /* the fix from before the run is preferred, because it is enough for all sessions */
     struct limit *before = &evidence.before.entries[0];
     evidence.before.count = 1;
     *before = (struct limit){.id = LIMIT_SESSIONS, .name = "max_connections", .fix = "set 120"};
@@ -597,14 +598,14 @@ TEST_BETWEEN(test_words_about_lost_connections, set_up, NULL)
     name_none();
 }
 
-/* Findings with the most sessions come first, and keep their order when they have as many. */
+/* Findings with more sessions come first. Findings with equally many sessions keep their order. */
 TEST_BETWEEN(test_order_of_equals, set_up, NULL)
 {
     add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EMFILE, "socket")->count = 10;
     add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EADDRNOTAVAIL, "connect")->count = 10;
     add_cause(CAUSE_CONNECT, ERROR_SYSTEM, EAGAIN, "connect")->count = 11;
     add_cause(CAUSE_RECONNECT, ERROR_SYSTEM, ENFILE, "socket")->count = 3;
-    result.sessions.dropped = 2; /* of the three tries, at most so many cost a session */
+    result.sessions.dropped = 2; /* at most 2 of the 3 failed reconnects cost a session */
     evidence_name_limits(&evidence, &result, &findings);
     assert_int_equal(findings.count, 4);
     assert_int_equal(findings.entries[0].id, LIMIT_BACKLOG);
@@ -632,7 +633,8 @@ TEST_BETWEEN(test_counters_of_cgroups, set_up, NULL)
     assert_non_null(mkdtemp(folder));
     write_text(folder, "pids.events", "max 7\n");
     write_text(folder, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n");
-    question.is_remote = true; /* a named folder, and no counter of this machine's network */
+    question.is_remote =
+        true; /* the network counters of this machine do not apply, but the folder's counters do */
     evidence.server_count = 0;
     add_limit(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 100, 1);
     add_limit(LIMIT_CGROUP_TASKS, LIMIT_SERVER, 100, 1);
@@ -738,7 +740,7 @@ TEST_BETWEEN(test_servers_that_are_gone, set_up, NULL)
     servers[2].process.start_ticks++; /* the pid was used again */
     servers[3].port = 1;              /* no process listens there any more */
     servers[3].was_listening = true;
-    servers[4].port = 1; /* and none did before */
+    servers[4].port = 1; /* nothing listened there before the run */
     close(proc);
     evidence.server_count = 5;
     evidence_find_limits(&evidence, &result, &findings);
@@ -767,7 +769,8 @@ static int listen_here(uint16_t *port)
     return file;
 }
 
-/* A process that listens on two ports is one server. A port on which it listens is not gone. */
+/* A process that listens on two ports is one server. A server whose process is unknown is not gone
+ * while a process listens on its port. */
 TEST_BETWEEN(test_a_listening_server, set_up, NULL)
 {
     struct server_place places[2] = {{.port = 0}};
@@ -790,7 +793,8 @@ TEST_BETWEEN(test_a_listening_server, set_up, NULL)
     assert_int_equal(here->servers[0].process.pid, pid);
     assert_true(here->servers[0].was_listening);
     assert_int_equal(here->servers[0].port, places[0].port);
-    here->servers[0].process.pid = 0; /* as without permission to see the process */
+    here->servers[0].process.pid =
+        0; /* the process is unknown, for example because append may not see it */
     here->servers[1] = (struct evidence_server){.port = 1, .was_listening = true};
     here->server_count = 2;
     add_cause(CAUSE_APPEND, ERROR_CONNECTION, 0, "closed unexpectedly");

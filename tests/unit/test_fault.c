@@ -1,4 +1,5 @@
-/* The faults of append certify: --faults, and the draw of their order and moments. */
+/* The faults of append certify: the option --faults, and the random order and moments of the
+ * faults. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -144,7 +144,8 @@ TEST(test_percentiles)
     }
 }
 
-/* The list is shown in ascending order; the default percentiles stay in the files. */
+/* The listed percentiles are shown in ascending order. The default percentiles that are not listed
+ * are only in the files. */
 TEST(test_points)
 {
     struct figure_points points = figure_points_default();
@@ -280,7 +281,7 @@ TEST(test_usual_points)
         assert_true(points.entries[i].quantile == expected[i].quantile);
         assert_int_equal(points.entries[i].is_in_files_only, expected[i].is_in_files_only);
     }
-    /* an equal point is shown if either of the two is */
+    /* adding an equal point shows the point if either of the two is shown */
     struct figure_points own = points;
     struct figure_point point = {"p90", "p90", 0.9, false};
     assert_true(figure_points_add(&own, &point));
@@ -314,7 +315,7 @@ TEST(test_names_of_operations)
         assert_string_equal(operation_kind_names[cases[i].kind], cases[i].name);
         assert_string_equal(operation_key(&operation, key), cases[i].key);
     }
-    /* each place of the columns has one operation */
+    /* each place in the order of the columns has exactly one operation */
     const struct operation_list list = operation_list_all();
     bool is_taken[OPERATIONS] = {false};
     for (size_t place = 0; place < OPERATIONS; place++) {
@@ -424,7 +425,8 @@ TEST(test_columns_of_waits)
     assert_int_equal(count, columns + WAIT_CLASSES * sizeof calls / sizeof *calls);
 }
 
-/* Counts of transactions belong to transactions, counts of statements to the others. */
+/* Transactions have only the counts of transactions. All other operations have only the counts of
+ * statements. */
 TEST(test_counts_of_operations)
 {
     static struct figure_set set;

@@ -159,7 +159,7 @@ static struct run_files *create(void)
 /* Loads a script from its source. The caller destroys the script. */
 static struct script *load(const char *source, const char *const *sets, size_t set_count)
 {
-    static char path[sizeof base + 16]; /* the script keeps its name */
+    static char path[sizeof base + 16]; /* the script keeps a pointer to the path */
     struct error error = {0};
     snprintf(path, sizeof path, "%s/x.lua", base);
     FILE *stream = fopen(path, "w");
@@ -304,7 +304,8 @@ TEST_BETWEEN(test_histograms_of_used_operations_only, set_up, tear_down)
     assert_false(exists(path_of("reconnect.hgrm")));
 }
 
-/* The files of a run with a script. One of its operations also has the name of a call of append. */
+/* The files of a run with a script. A statement of the script has the same name as an operation of
+ * append. */
 TEST_BETWEEN(test_script, set_up, tear_down)
 {
     static const char source[] =
@@ -485,7 +486,8 @@ TEST_BETWEEN(test_reserved_space_of_an_early_outcome, set_up, tear_down)
     run_files_destroy(files, false);
 }
 
-/* Rank 0 has the sessions of all ranks in its files, another rank only its own sessions. */
+/* The files of rank 0 contain the sessions of all ranks. The files of any other rank contain only
+ * its own sessions. */
 TEST_BETWEEN(test_reserved_space_of_ranks, set_up, tear_down)
 {
     plan.sessions = 1000000;
@@ -585,7 +587,7 @@ TEST_BETWEEN(test_short_file_has_whole_rows, set_up, tear_down)
     limit_file_size(room);
     run_files_add(files, CSV_INTERVALS, &interval);
     limit_file_size(RLIM_INFINITY);
-    /* the disk has space again, but in a continued file the missing row would go unnoticed */
+    /* the disk has space again, but the file must not continue after the missing row */
     run_files_add(files, CSV_INTERVALS, &interval);
     assert_string_equal(run_files_shortage(files), "intervals.csv: File too large");
     assert_int_equal(count_lines("intervals.csv"), 2);
@@ -645,7 +647,7 @@ TEST_BETWEEN(test_join_on_a_full_disk, set_up, tear_down)
     assert_int_equal(count_entries(plan.out_folder), entries);
 }
 
-/* A process that a signal kills while it joins the files has lost no row. */
+/* No row is lost when a signal kills the process while it joins the files. */
 TEST_BETWEEN(test_killed_while_joining, set_up, tear_down)
 {
     struct run_files *files = create_rank();
@@ -686,7 +688,7 @@ TEST_BETWEEN(test_no_room_for_the_marks, set_up, tear_down)
     assert_false(exists(plan.out_folder));
 }
 
-/* The files that a plan is said to keep open are open after the start. */
+/* run_files_count_open returns the number of files that are open after the start. */
 TEST_BETWEEN(test_open_files, set_up, tear_down)
 {
     static struct script script = {.name = "s"};

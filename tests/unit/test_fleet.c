@@ -250,8 +250,8 @@ TEST(test_a_count_that_is_one_too_low)
     end(result);
 }
 
-/* A count includes rows of other sessions. So it can fall although it includes all rows of its own
- * session. */
+/* A count includes the rows of all sessions, so it can fall and still include all rows of the
+ * session that counts. */
 TEST(test_counts_one_by_one)
 {
     static const struct {
@@ -389,8 +389,7 @@ TEST(test_rate_of_small_shares)
     plan.rate.first = 1000;
     script = (struct scripted){.status = STATUS_OK};
     struct result *result = run(&plan);
-    /* 80 rows: the last batch is due at 70 ms. If every turn had sent a full batch, it would be due
-     * at 700 ms. */
+    /* 80 rows: the last batch is due at 70 ms, or at 700 ms if every turn had sent a full batch */
     assert_true(result->append_ns >= 70 * MONO_NS_PER_MS);
     assert_int_equal(result->totals.counters[RECORDER_LATE], 0);
     assert_true(result->totals.histograms[OPERATION_RESPONSE].total == SESSIONS);
@@ -740,7 +739,7 @@ TEST(test_too_many_tries)
     end(result);
 }
 
-/* A password that is no longer valid will not become valid again. */
+/* A session does not reconnect again after a refused password. */
 TEST(test_refused_for_good)
 {
     const struct plan plan = make_reconnecting();
@@ -863,8 +862,8 @@ static uint64_t count_causes(const struct result *result, enum cause_phase phase
     return count;
 }
 
-/* --timeout cuts the connection, and the next connects are refused: the refusal is reported as the
- * server's. */
+/* --timeout cuts the connection, and the server refuses the next connects. The refusals are
+ * reported as such, not as cuts. */
 TEST(test_refused_after_a_cut)
 {
     struct plan plan = make_reconnecting();
@@ -1032,7 +1031,7 @@ TEST(test_pauses)
     assert_int_not_equal(reconnect_pause_ns(7, 1, 9, 0), reconnect_pause_ns(8, 1, 9, 0));
 }
 
-/* The log has a row for each batch and each read, with what came of it. */
+/* The log has a row for each batch and each read, with its outcome. */
 TEST(test_log_of_batches)
 {
     static const struct {

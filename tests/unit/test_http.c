@@ -217,7 +217,7 @@ static struct server {
     atomic_int sock;                         /* the connection's socket; -1 if not connected */
     atomic_uint connections, requests, done; /* `done` counts turns */
     atomic_size_t body_bytes;                /* received bytes of the bodies of all requests */
-    char latest[4096];                       /* the latest request; read after `done` */
+    char latest[4096];                       /* the latest request; valid when its turn is done */
 } server;
 
 /* Reads one request; returns false if the client has closed the connection. */
