@@ -1,4 +1,4 @@
-/* Rows in the line protocol, and statements whose parameters are literals. */
+/* Rows in the line protocol, and statements into which the parameters are written as literals. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

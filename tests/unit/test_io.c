@@ -197,7 +197,8 @@ TEST(figures)
     to.counts[IO_DEVICE_WRITE_NS] = 100 * MONO_NS_PER_MS;
     from.counts[IO_DEVICE_WRITTEN_BYTES] = 0;
     to.counts[IO_DEVICE_WRITTEN_BYTES] = 3 << 20;
-    from.counts[IO_SERVER_READS] = 8; /* greater than the later count: another server */
+    /* greater than the later count, as if the server had been replaced */
+    from.counts[IO_SERVER_READS] = 8;
     to.counts[IO_SERVER_READS] = 5;
     from.counts[IO_DEVICE_NS] = from.counts[IO_DEVICE_BUSY_NS] = 0;
     to.counts[IO_DEVICE_NS] = 1000;
@@ -230,7 +231,8 @@ TEST(times)
     assert_int_equal(io_add_time(&time, 90), 96 * MONO_NS_PER_MS);
 }
 
-/* dd makes 64 writes of 64 KiB that bypass the page cache, so the device makes at least these. */
+/* dd makes 64 writes of 64 KiB that bypass the page cache, so the device makes at least 64 writes.
+ */
 TEST(writes_of_dd)
 {
     char path[] = "/tmp/append-dd-XXXXXX", of[64];
@@ -266,7 +268,7 @@ TEST(writes_of_dd)
     assert_true(growth.counts[IO_DEVICE_BUSY_NS] <= growth.counts[IO_DEVICE_NS] + 8000000);
 }
 
-/* Each figure is the growth of one count by the growth of another, in a unit of its own. */
+/* Each figure is the growth of one count divided by the growth of another, in the figure's unit. */
 TEST(every_figure)
 {
     static const struct {
@@ -395,7 +397,8 @@ static void write_io_stat(const char *folder, const char *rest)
     assert_int_equal(fclose(file), 0);
 }
 
-/* The bytes that the disks moved for the server: of its cgroup, else of its processes. */
+/* The bytes that the disks moved for the server are those of its cgroup, or of its processes if it
+ * has no cgroup. */
 TEST(bytes_of_a_server)
 {
     char folder[] = "/tmp/append-io-XXXXXX", path[64];
@@ -499,7 +502,7 @@ TEST(pressure_and_ticks)
     io_meter_destroy(meter);
 }
 
-/* Reads a disk's row of /proc/diskstats. Returns false if the disk is not known by its name. */
+/* Reads a disk's row of /proc/diskstats. Returns false if no row has this name. */
 static bool read_disk(const char *name, struct procfs_disk *disk)
 {
     char line[256], found[32];

@@ -128,7 +128,8 @@ TEST(test_lost_rows)
     free(plan);
 }
 
-/* The name of a run has the bound that ends the run. */
+/* The name of a run contains its limit: the number of rows, the number of transactions or the
+ * duration. */
 TEST(test_names)
 {
     static const struct {

@@ -492,7 +492,7 @@ TEST(test_exceptions)
     assert_int_equal(found.present + found.lost, 71);
 }
 
-/* Sessions without rows have a rate too, and sessions that are idle or never worked have none. */
+/* Sessions without rows have the rate 0. Sessions that are idle or never worked have no rate. */
 TEST(test_slow_and_fast_sessions)
 {
     struct session_summary list[] = {

@@ -1,4 +1,4 @@
-/* The figures that are drawn from the levels of a search. */
+/* The figures that are computed from the levels of a search. */
 #include "unit/unit.h"
 
 #include <math.h>
@@ -69,7 +69,8 @@ TEST(test_rates)
     assert_true(level.rows_per_s == -1);
 }
 
-/* Levels in the order in which they were tried, and the bounds after each. */
+/* Levels in the order in which they were tried. After each level `held` and `failed` are the bounds
+ * of the search, and `failure` is the index of the level that failed. */
 TEST(test_held_and_failed)
 {
     static const struct {
@@ -119,7 +120,8 @@ TEST(test_the_knee)
     assert_ptr_equal(search_knee_rival(&search), &levels[6]);
     levels[6].highest_rows_per_s = 955; /* the first of equal rivals */
     assert_ptr_equal(search_knee_rival(&search), &levels[1]);
-    levels[1].highest_rows_per_s = levels[6].highest_rows_per_s = 940; /* just as fast */
+    /* the rival's fastest part is as fast as the knee's slowest part */
+    levels[1].highest_rows_per_s = levels[6].highest_rows_per_s = 940;
     assert_ptr_equal(search_knee_rival(&search), &levels[1]);
     levels[1].highest_rows_per_s = levels[6].highest_rows_per_s = 939;
     assert_null(search_knee_rival(&search));
@@ -158,7 +160,8 @@ TEST(test_the_bound_on_p99)
     assert_null(over);
     assert_ptr_equal(within, &levels[0]);
     search.p99_bound_ns = 98;
-    levels[7].append.p99_ns = 98; /* fewer sessions than those over the bound */
+    /* now the only level within the bound, with fewer sessions than all others */
+    levels[7].append.p99_ns = 98;
     search_p99(&search, &over, &within);
     assert_ptr_equal(over, &levels[2]);
     assert_ptr_equal(within, &levels[7]);

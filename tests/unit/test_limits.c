@@ -211,7 +211,7 @@ TEST(test_files_and_threads)
     limits_question_init(&question, &plan, NULL, NULL);
     assert_true(question.is_embedded);
     adapter.flags = 0;
-    /* of several ranks: 3 + 1 of 11 sessions here, 6 on this machine */
+    /* this rank has 3 + 1 of the 11 sessions, and all ranks of this machine have 6 */
     facts.ranks = 2;
     facts.share = (struct plan_share){.count = 3, .idle = 1};
     facts.machine_sessions = 6;

@@ -23,8 +23,8 @@ static void to_hex(const void *bytes, size_t length, char hex[HEX_BYTES])
     hex[2 * length] = '\0';
 }
 
-/* A parameter of a statement with one column and one row. `type_hex` is its type and sign, `hex`
- * its indicator and value. */
+/* A parameter of a statement with one column and one row. `type_hex` contains its type and sign,
+ * and `hex` contains its indicator and value. */
 struct value_case {
     enum column_type type;
     uint32_t native_type;

@@ -566,7 +566,7 @@ TEST(test_servers)
          "no remaining rank is on the server's machine; CPU was measured "
          "on machine m0"},
         {1, {0, 1}, false, 1, "measured on machine m0 by rank 1"},
-        /* a process of the server's number on another machine */
+        /* the second machine has an unrelated process with the pid of the server */
         {1, {1, 1}, false, 1, "measured on machine m0 by rank 0; other servers: ranks.csv"},
         {2, {1, 1}, false, 2, "measured on machine m0 by rank 0; other servers: ranks.csv"},
         {3,
@@ -611,8 +611,8 @@ TEST(test_servers)
         const unsigned measured = cases[i].measured;
         assert_true(whole->resources.server_cpu_s == (measured > 0 ? 10.0 * measured : -1));
         assert_int_equal(whole->resources.hosts_measured, measured);
-        /* expected note on the disk: if no rank looked at the disk, it begins as the server's note
-         */
+        /* the expected note on the disk; without a rank near the server it begins like the server's
+         * note */
         char note[100];
         snprintf(note, sizeof note, "%.*s; no size",
                  (int)(strstr(cases[i].note, "machine") + 7 - cases[i].note), cases[i].note);

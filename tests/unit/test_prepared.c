@@ -8,7 +8,7 @@
 /* An adapter that counts its calls, and fails on request. */
 struct adapter_conn {
     unsigned prepares, runs, prepared_runs, drops;
-    bool only_checks;               /* prepare checks the statement, but makes nothing */
+    bool only_checks;               /* prepare succeeds, but the statement is then run as text */
     enum status prepare_status;     /* result of the next calls to prepare */
     unsigned stale_runs;            /* number of the next prepared runs that find the statement
                                        stale */
@@ -136,7 +136,8 @@ TEST_BETWEEN(test_statement_prepared_before, begin, end)
     assert_int_equal(conn.prepares, 1);
 }
 
-/* If another statement takes the slot, the adapter gets what it prepared for the old statement. */
+/* If another statement takes the slot, `prepare` gets and reuses the object that it made for the
+ * old statement. */
 TEST_BETWEEN(test_another_statement_takes_the_slot, begin, end)
 {
     assert_int_equal(call(&first), STATUS_OK);
@@ -196,7 +197,7 @@ TEST_BETWEEN(test_prepared_again_when_stale, begin, end)
     assert_int_equal(answer.rows, 2);
     assert_int_equal(conn.prepares, 2);
     assert_int_equal(conn.prepared_runs, 3);
-    /* a statement that is stale again is not prepared endlessly */
+    /* a statement that is stale again right after it was prepared is not prepared a third time */
     conn.stale_runs = 2;
     assert_int_equal(call(&first), STATUS_REJECTED);
     assert_int_equal(error.native_code, 9);

@@ -548,8 +548,8 @@ TEST(ports_that_are_taken)
 {
     uint64_t waiting = 0;
     struct procfs_destination destination = {.port = 5432, .address = 0x0100007F};
-    /* the taken ports: the listener's, that of the open connection to the destination, and those of
-     * the two connections to it in TIME_WAIT */
+    /* the ports in use: one of the listener, one of the open connection to the destination, and two
+     * of connections to the destination in TIME_WAIT */
     assert_int_equal(taken_by(&destination, &waiting), 1 | 2 | 8 | 16);
     assert_int_equal(waiting, 2);
     /* the port that has been in TIME_WAIT for 20 s is reused; the port that has just entered
@@ -691,7 +691,7 @@ TEST(garbage)
 
 static char folder[32];
 
-/* Writes a file, whose folder is made, below the test's folder. */
+/* Writes a file below the test's folder, and makes the file's own folder. */
 static void write_below(const char *name, const char *text)
 {
     char path[128];
@@ -771,7 +771,8 @@ TEST_BETWEEN(quotas_of_cpus, make_folder, remove_folder)
     assert_true(quota_of("4:cpu:/x\n") == 0);
 }
 
-/* Describes the bound of a child for one CPU more than it has, or with a low priority. */
+/* Calls procfs_describe_bound in a child process that runs at `niceness`. The call asks for
+ * `more_cpus` CPUs more than the child may use. */
 static void describe_in_child(int more_cpus, int niceness, char text[80])
 {
     int ends[2];
@@ -814,7 +815,7 @@ TEST(bounds_of_this_program)
     }
 }
 
-/* The time of a thread, from its file or without it. */
+/* The times of a thread, from its open file or, without the file, of the calling thread. */
 TEST_BETWEEN(time_of_a_thread, make_folder, remove_folder)
 {
     struct procfs_schedstat time = {.on_cpu_ns = 0};
@@ -876,7 +877,8 @@ TEST_BETWEEN(files_that_cannot_be_read, make_folder, remove_folder)
     close(proc);
 }
 
-/* Reads the processes of a cgroup and of those below it, and stops when told. */
+/* The processes found in a cgroup and in the cgroups below it. note_pid stops the walk after `most`
+ * processes. */
 struct walked {
     size_t count, most;
     pid_t pids[8];

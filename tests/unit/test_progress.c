@@ -100,7 +100,7 @@ TEST_BETWEEN(test_never_wider, set_up, NULL)
                                                "cpu 60%  errors 0  left 12s");
 }
 
-/* Errors are important: when the line gets shorter, they stay longer than sessions and speed. */
+/* Errors are important: a short line leaves out sessions and speed before errors. */
 TEST_BETWEEN(test_errors_stay, set_up, NULL)
 {
     const struct progress progress = begun();
@@ -220,7 +220,7 @@ TEST_BETWEEN(test_cost_of_reads, set_up, NULL)
     fclose(stream);
 }
 
-/* The rows and the duration are compared, and the one that ends first sets the progress. */
+/* The progress follows the rows or the duration, whichever ends first. */
 TEST_BETWEEN(test_rows_or_a_duration, set_up, NULL)
 {
     const struct progress progress = begun();

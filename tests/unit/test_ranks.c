@@ -75,7 +75,7 @@ static void begin(unsigned number, const struct arrival *arrivals, size_t count)
                            .polled_ns = mono_now_ns()};
 }
 
-/* Lines that arrive after rank 0 has given up their rank are not those of the next rank. */
+/* Lines that arrive after rank 0 has given up a rank do not count as lines of the next rank. */
 TEST(test_lines_of_another_rank)
 {
     static const struct arrival arrivals[] = {
@@ -189,7 +189,8 @@ TEST(test_nothing_to_give)
     }
 }
 
-/* What a rank concludes from the message with which rank 0 ends the ranks. */
+/* The last message of rank 0 says whether the results were merged. A loss of rank 0 does not change
+ * this answer. */
 TEST(test_end)
 {
     static const struct ranks_end is_merged = {.is_merged = true}, is_not = {.is_merged = false};

@@ -355,7 +355,7 @@ TEST_BETWEEN(test_without_progress, set_up_intervals, tear_down_intervals)
     assert_int_equal(take().sessions_without_progress, 0);
 }
 
-/* What the sessions do at this moment, and the counters of the warm-up, which count separately. */
+/* The current call of each session, and the counters of the warm-up, which are separate. */
 TEST(calls_and_the_warm_up)
 {
     struct recorder *recorder = recorder_create(3, 4, OPERATIONS, 1);

@@ -1,5 +1,5 @@
-/* Programs that are ranks and reach the other ranks through the process that started them. Here one
- * process plays both. */
+/* Programs that are ranks, and send messages to other ranks through the process that started them.
+ * In this test one process is both. */
 #include "unit/unit.h"
 
 #include <pthread.h>

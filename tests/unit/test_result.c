@@ -14,7 +14,7 @@ static struct result *make_result(void)
     return result;
 }
 
-/* A rank's part has the sums, the largest times and the weightiest reason. */
+/* The joined result has the sums, the largest times and the most important reason of its parts. */
 TEST(test_parts)
 {
     struct result *own = make_result(), *all = make_result();
@@ -175,7 +175,7 @@ TEST(test_joined_hosts)
         assert_int_equal(view.rows_before, cases[k].joined_before);
         assert_int_equal(view.rows_after, cases[k].joined_after);
     }
-    /* rows that were removed: the last host lags */
+    /* rows were removed from one database, and the last host does not show all removals yet */
     for (size_t i = 0; i < 3; i++) {
         r->hosts[i].tables[1] = (struct table_count){true, 105, i == 2 ? 15 : 5};
     }
@@ -195,7 +195,7 @@ TEST(test_joined_hosts)
     r->are_hosts_one = true;
     result_join_hosts(r, 1, &(struct row_change){0, 0}, &view);
     assert_true(r->are_hosts_one);
-    /* every table that changed must say the same */
+    /* the hosts share one database only if every changed table shows this */
     for (size_t i = 0; i < 3; i++) {
         r->hosts[i].tables[1] = (struct table_count){true, 5, 105};
     }
@@ -332,7 +332,7 @@ TEST(test_stages)
         result_add_stage(result, &stage);
     }
     assert_int_equal(result->stage_count, 3);
-    for (int i = 0; i < 3; i++) { /* the snapshots of an interval do not live as long */
+    for (int i = 0; i < 3; i++) { /* stages keep no pointers to snapshots */
         assert_int_equal(result->stages[i].start_ns, i);
         assert_int_equal(result->stages[i].end_ns, 10 * i);
         assert_null(result->stages[i].from);

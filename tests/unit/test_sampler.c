@@ -450,7 +450,7 @@ TEST(memory_is_read_between_samples_on_request)
     memset(memory, 1, bytes);
     const size_t seen = atomic_load(&record.interval_count);
     sampler_wake(sampler, SAMPLER_READ);
-    /* when two more intervals have ended, the request between them has been served */
+    /* after two more intervals the sampler has also served the request */
     wait_for_intervals(seen + 2);
     munmap(memory, bytes);
     struct resource_summary summary;

@@ -148,7 +148,7 @@ TEST_BETWEEN(test_an_embedded_database, set_up, tear_down)
     assert_int_equal(sample.start_ns, 0); /* the first readings were before the run */
     assert_true(sample.cpu.host == -1);
     assert_true(io_figure(&sample.io, IO_FIGURE_IOWAIT_PERCENT) == -1);
-    /* the two are read one after the other, and memory may grow in between */
+    /* the server's and the client's memory are read one after the other, and may grow in between */
     assert_true(llabs(sample.server_memory_bytes - (int64_t)sample.client_memory_bytes) < 1 << 20);
     struct level level;
     sampler_begin_hold(sampler, 0);
@@ -162,13 +162,14 @@ TEST_BETWEEN(test_an_embedded_database, set_up, tear_down)
     assert_int_equal(summary.io.counts[IO_SERVER_READS], -1); /* without files */
 }
 
-/* Memory and sessions are also read between two samples: a sample has the highest of them. */
+/* Memory and sessions are also read between two samples. A sample has the highest reading. */
 TEST_BETWEEN(test_readings_between_samples, set_up, tear_down)
 {
     struct resource_summary summary;
     char folder[] = "/tmp";
     config.server = (struct server_selector){.is_embedded = true};
-    config.directory = folder; /* now the database has files, so this program's I/O is its own */
+    /* with a folder of files, this program's I/O counts as the database's */
+    config.directory = folder;
     start();
     recorder_add(recorder, 0, RECORDER_CONNECTIONS_OPENED, 5);
     take_turn(SAMPLER_READ);
@@ -299,7 +300,7 @@ TEST_BETWEEN(test_stages, set_up, tear_down)
     assert_false(turn.has_stage); /* before the work */
     recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED, 7);
     sampler_begin_work(sampler, go_ns);
-    sampler_wait(sampler, &turn); /* the first stage is over since 8 s */
+    sampler_wait(sampler, &turn); /* the first stage ended 8 s ago */
     assert_true(turn.has_stage);
     assert_true(turn.stage.is_stage);
     assert_int_equal(turn.stage.stage, 1);
@@ -312,7 +313,7 @@ TEST_BETWEEN(test_stages, set_up, tear_down)
     recorder_add(recorder, 0, RECORDER_ROWS_ACKNOWLEDGED, 5);
     take_turn(SAMPLER_READ);
     assert_false(turn.has_stage); /* the second stage goes on */
-    /* its last sessions are those of the last second in which sessions worked */
+    /* the second stage ends with the sessions of the last interval in which sessions worked */
     recorder_add(recorder, 0, RECORDER_CONNECTIONS_OPENED, 2);
     recorder_set_working(recorder, 1, 1);
     do {
@@ -352,7 +353,7 @@ TEST_BETWEEN(test_stages_that_were_missed, set_up, tear_down)
     assert_int_equal(turn.stage.target, 30);
 }
 
-/* The time of the warm-up does not count. */
+/* The first stage begins after the warm-up. */
 TEST_BETWEEN(test_stages_with_a_warm_up, set_up, tear_down)
 {
     const struct ramp stages = make_stages(2, 1000);

@@ -193,7 +193,7 @@ TEST_BETWEEN(test_an_unfinished_run, make_folder, remove_folder)
     assert_int_equal(error.native_code, 0);
 }
 
-/* What a folder lacks, word for word; each % stands for the folder. */
+/* The exact messages about files that a folder lacks. A % stands for the path of the folder. */
 TEST_BETWEEN(test_no_run, make_folder, remove_folder)
 {
     static const struct {

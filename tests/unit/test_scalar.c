@@ -80,7 +80,7 @@ static struct draw_value text(const char *text)
     return (struct draw_value){.type = DRAW_IS_TEXT, .text = text, .length = strlen(text)};
 }
 
-/* Writes what the column stores of a value; "-" if the value does not fit. */
+/* Writes the value that the column stores for `value`; "-" if the value does not fit. */
 static void store(const struct column *column, struct draw_value value, char *shown, size_t size)
 {
     union scalar at = {.int64 = 0};

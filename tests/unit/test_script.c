@@ -223,8 +223,8 @@ TEST(test_statements_that_end_a_transaction)
     }
 }
 
-/* A parameter that is not set has the very value that the script gives, which its text, with fewer
- * digits, may not be. */
+/* A parameter that is not set keeps the exact value from the script. Its text has fewer digits and
+ * may stand for a different value. */
 TEST(test_usual_values_are_exact)
 {
     struct script *script = load("assert(param('third', 1 / 3) == 1 / 3)\n"
@@ -295,8 +295,8 @@ TEST(test_declarations)
     script_destroy(script);
 }
 
-/* The first word of a text decides. A statement that writes in one dialect counts as a write,
- * whatever the order of its texts in Lua's table. */
+/* The first word of a statement's text decides the kind. A statement that writes in one dialect
+ * counts as a write, whatever the order of its texts in Lua's table. */
 TEST(test_kinds_of_statements)
 {
     static const struct {

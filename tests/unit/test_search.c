@@ -139,8 +139,8 @@ static enum status limited_append_close(struct adapter_conn *conn, uint64_t *acc
     return STATUS_OK;
 }
 
-/* Answers a count with the rows of this session at this host, the smallest number that a count may
- * show, or refuses it. */
+/* Answers a count with the smallest correct number, which is the rows of this session at this host,
+ * or refuses the count. */
 static enum status limited_run(struct adapter_conn *conn, const struct statement *statement,
                                const struct batch *parameters, struct answer *answer,
                                struct error *error)

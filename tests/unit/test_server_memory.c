@@ -36,7 +36,7 @@ static void write_of(int pid, const char *name, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Removes a file of a process or, without a name, its folder. */
+/* Removes the file `name` of a process, or the folder of the process if `name` is NULL. */
 static void remove_of(int pid, const char *name)
 {
     char path[96];
@@ -151,7 +151,7 @@ TEST_BETWEEN(test_proportional_memory, set_up, tear_down)
     assert_int_equal(reading.memory_bytes, (100 + 20 + 4 + 8) * KIB);
     assert_int_equal(reading.processes, 2);
     assert_int_equal(reading.threads, 8);
-    /* a PSS that is not its parts: the anonymous part cannot be larger */
+    /* the parts of the PSS exceed it: the anonymous part counts */
     put_pss(42, 20, 30, 0, 0);
     read_server(LONG_NS);
     assert_int_equal(reading.memory_bytes, (100 + 30 + 4 + 8) * KIB);
@@ -188,7 +188,7 @@ TEST_BETWEEN(test_resident_memory, set_up, tear_down)
         assert_int_equal(reading.memory_bytes, (10 + 3 + 4 + 30) * page);
         assert_int_equal(about.memory_source, MEMORY_RSS);
         assert_string_equal(about.server_note, rss_note);
-        put_pss(43, 1, 1, 0, 0); /* once it was unreadable, it is not tried again */
+        put_pss(43, 1, 1, 0, 0); /* a file that could not be read once is not read again */
     }
     write_of(42, "statm", "99 3 5\n"); /* malformed: the process does not count */
     read_server(LONG_NS);
@@ -204,7 +204,8 @@ TEST_BETWEEN(test_resident_memory, set_up, tear_down)
     assert_true(reading.cpu_ns >= 0);
 }
 
-/* In no time, only 16 processes of each group are read; the others are estimated. */
+/* Without time to read all processes, 16 processes of each group are read and the others are
+ * estimated. */
 TEST_BETWEEN(test_estimated_memory, set_up, tear_down)
 {
     const int64_t page = sysconf(_SC_PAGESIZE);
@@ -216,7 +217,7 @@ TEST_BETWEEN(test_estimated_memory, set_up, tear_down)
     }
     read_server(0);
     assert_int_equal(reading.processes, 40);
-    /* half of the anonymous and a tenth of the shared memory */
+    /* the PSS is half of the anonymous memory and a tenth of the shared memory */
     assert_int_equal(reading.memory_bytes, 40 * (5 + 2) * page + 3 * KIB);
     assert_string_equal(
         about.server_note,
@@ -263,14 +264,15 @@ TEST_BETWEEN(test_turns_of_processes, set_up, tear_down)
         put_pss(pid, pid - ROOT, pid - ROOT, 0, 0);
     }
     for (int i = 0; i < 3; i++) {
-        read_server(0); /* three times the mean of 16 of them is the mean of all */
+        read_server(0); /* each reading estimates all 48 from 16; the mean of 3 readings is exact */
         sum += reading.memory_bytes;
     }
     assert_true(page > 0);
     assert_true(llabs(sum / 3 - 24 * 47 * (int64_t)KIB) <= 2);
 }
 
-/* CPU time is that of the scheduler where a process has one thread, else of the clock's ticks. */
+/* CPU time is counted in clock ticks. For a process with one thread the scheduler's count in ns
+ * replaces the ticks if it is larger. */
 TEST_BETWEEN(test_cpu_time, set_up, tear_down)
 {
     const int64_t tick_ns = MONO_NS_PER_S / sysconf(_SC_CLK_TCK);
@@ -331,7 +333,7 @@ TEST_BETWEEN(test_unreadable_io, set_up, tear_down)
     assert_true(reading.memory_bytes >= 0);
 }
 
-/* The end of the server, whose pid the user gave, so that no other process can follow it. */
+/* The end of the server. The user gave its pid, so no other process can take its place. */
 TEST_BETWEEN(test_the_end, set_up, tear_down)
 {
     read_server(LONG_NS);
@@ -364,7 +366,7 @@ static void expect_note(const struct server_selector *selector, const char *note
     server_process_destroy(one);
 }
 
-/* Why no server is measured, word for word. */
+/* The exact notes that say why no server is measured. */
 TEST_BETWEEN(test_notes, set_up, tear_down)
 {
     static const struct server_place places[] = {{.port = 1}, {.port = 2}};

@@ -100,8 +100,8 @@ static pid_t fork_child(void *shared)
     return pid;
 }
 
-/* Binds the socket. If children of a server that was just killed still hold the port, because they
- * inherited its socket, waits for it. */
+/* Binds the socket. Waits for the port while children of a server that was just killed still hold
+ * it. */
 static bool bind_patiently(int file, const struct sockaddr_in *address)
 {
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
@@ -346,7 +346,7 @@ TEST_BETWEEN(resident_memory_replaces_pss, set_up, tear_down)
     struct server_process *process = look(&(struct server_selector){.pid = server->pid});
     server_process_read(process, INTERVAL_NS, &reading);
     assert_int_equal(seteuid(0), 0);
-    prctl(PR_SET_DUMPABLE, 1); /* the change of user has turned it off; sanitizers need it */
+    prctl(PR_SET_DUMPABLE, 1); /* the change of user has cleared this flag, which sanitizers need */
     add_resident(server->pid, &private, &shared);
     for (size_t i = 0; i < CHILDREN; i++) {
         add_resident(server->children[i], &private, &shared);
@@ -513,7 +513,7 @@ TEST_BETWEEN(what_cannot_be_found_is_explained, set_up, tear_down)
     assert_int_equal(bind(file, (struct sockaddr *)&address, sizeof(address)), 0);
     assert_int_equal(getsockname(file, (struct sockaddr *)&address, &length), 0);
     check_unknown(&(struct server_selector){.port = ntohs(address.sin_port)}, "nothing on this");
-    /* only this program holds the port, and it is not its own server */
+    /* only this program listens on the port, and append does not measure itself as the server */
     assert_int_equal(listen(file, 1), 0);
     check_unknown(&(struct server_selector){.port = ntohs(address.sin_port)}, "--server-pid");
     close(file);
@@ -766,8 +766,8 @@ static void remove_proc(int proc, const char *folder)
     }
 #define AT_PORT " on TCP port 5432 "
 
-/* The server is the process that listens and from which most of the others descend, and the
- * oldest among equals. */
+/* The server is the listening process that is above most of the other listening processes, or the
+ * oldest of several such processes. */
 TEST(the_process_that_listens)
 {
     static const struct {

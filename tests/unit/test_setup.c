@@ -1,5 +1,5 @@
-/* The set-up of a run's table (load/setup.c) at a server whose answers are given: the statements
- * that it sends, what it finds out, and what it refuses. */
+/* The set-up of a run's table (load/setup.c) with a server whose answers the test gives: the
+ * statements that the set-up sends, what it finds out, and what it refuses. */
 #include "unit/unit.h"
 
 #include <inttypes.h>
@@ -24,7 +24,8 @@ struct setup_case {
     const char *table, *ddl, *engine, *recreate, *skip_columns, *values, *read_sql;
     enum wait_mode waits;
     bool is_follower;
-    /* the server: the columns of its table (NULL: it has none), "id:k, v:t": see add_column */
+    /* the server: the columns of its table, for example "id:k, v:t" (see add_column); NULL: no
+     * table */
     const char *columns, *table_engine;
     const char *odd; /* connection_info.not_in_names */
     const char *note;
@@ -227,7 +228,7 @@ static void write_setup(struct buffer *text, const struct setup *setup)
     }
 }
 
-/* Writes the numbers of the sessions down. */
+/* Adds the numbers of the sessions to the log. */
 static enum status end_sessions(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
                                 struct error *error)
@@ -297,7 +298,7 @@ static void run_case(const struct setup_case *now, struct buffer *text)
 }
 
 #define COUNT "select count(*) from \"syslog_table\""
-/* what follows where the server answers no query about settings and sizes, and the result */
+/* the end of the expected text when the server answers no query about settings and sizes */
 #define NO_MORE "settings 1; settings 2; folder; size 1; size 2 \"syslog_table\"; | given 1"
 #define NO_SIZE "-1 bytes in , the server does not report the size of table syslog_table"
 #define COUNT_T "select count(*) from \"t\""
@@ -636,7 +637,7 @@ TEST(test_tables)
     }
 }
 
-/* What the server answers after the run, and what becomes of the run's rows. */
+/* The server's answers after the run, and the outcome of the run's rows. */
 static const struct {
     const char *name;
     uint64_t acknowledged, in_doubt, rejected;
@@ -837,7 +838,8 @@ TEST(test_verification)
     }
 }
 
-/* The size of the tables is measured when it is asked for, on one connection until that fails. */
+/* The size of the tables is measured on request. All measurements use one connection until it
+ * fails. */
 TEST(test_measurements)
 {
     static const struct setup_case works = {.given = {{.sql = "size 1", .rows = {"1000"}}}},
@@ -910,7 +912,7 @@ TEST(test_sizes_of_files)
     assert_int_equal(storage_read(&storage, &plan, NULL, NULL), -1);
 }
 
-/* Which tables are measured, and why not. */
+/* Which tables are measured, and why the others are not. */
 TEST(test_storage)
 {
     static const struct {
@@ -1066,7 +1068,8 @@ TEST(test_refused_connections)
     }
 }
 
-/* A server that truncates answers is asked for complete ones; it need not have the setting. */
+/* A server that truncates answers is asked for complete answers. The server may refuse this
+ * request. */
 TEST(test_tables_that_are_looked_for)
 {
     static const struct {
@@ -1252,7 +1255,7 @@ TEST(test_facts_for_ranks)
     assert_true(setup_had_rows(&there));
     there.hosts[1].rows_before[0] = 0;
     assert_false(setup_had_rows(&there));
-    /* this rank knows a limit more than rank 0 */
+    /* this rank knows one limit more than rank 0 */
     older.server.sessions[2].used = 9;
     setup_unpack(&older, &facts, buffer_text(&text));
     assert_true(older.server.sessions[1].used == 6 && older.server.sessions[2].used == 9);

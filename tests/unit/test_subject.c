@@ -1,4 +1,4 @@
-/* The server that append certify breaks: what stays as it is when a fault fails. */
+/* The server of append certify, when a fault fails or the server has already ended. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
-/* What the kernel's sums mean: classes of places, lines of the report. */
+/* The kernel's sums: the class of each place where a thread spends time, and the lines of the
+ * report. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -116,8 +116,8 @@ TEST(test_level)
     assert_null(report_row_find(&row, "sessions_nowhere"));
 }
 
-/* A record makes a row in one of the tables that have the same list in run.json, and in no other.
- */
+/* Two tables of the report share one list in run.json. Each record of the list makes a row in only
+ * one of the two tables. */
 TEST(test_each_record_has_one_table)
 {
     static const uint64_t counts[OPERATIONS + 2][OPERATION_COUNTS];
@@ -132,7 +132,8 @@ TEST(test_each_record_has_one_table)
     result.metric_count = COUNT_OF(sums);
     const struct {
         const struct report_table *table;
-        size_t record; /* the record of this table; the other record is of the other table */
+        /* index of this table's record; the other record belongs to the other table */
+        size_t record;
     } cases[] = {{&report_transactions, 0},
                  {&report_statements, 1},
                  {&report_trends, 0},

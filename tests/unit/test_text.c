@@ -134,7 +134,8 @@ TEST_BETWEEN(test_script, set_up, NULL)
     script_destroy(plan.script);
 }
 
-/* Terms of 0 are written one by one if there is room, else together, else not at all. */
+/* Terms of 0 are written one by one if there is room. With less room they are written together, or
+ * not at all. */
 TEST_BETWEEN(test_zero_terms, set_up, NULL)
 {
     static const struct {
@@ -194,7 +195,7 @@ TEST_BETWEEN(test_verification, set_up, NULL)
         .state = VERIFICATION_DONE, .rows_before = 5, .rows_after = 9, .surplus = 4};
     check_line("Verified  count(*) 5 before, 9 after: 0 lost, 4 more than this run can have");
 
-    /* figures that reading back every row shows are not repeated from the count */
+    /* reading back every row shows these figures, so they are not also taken from the count */
     result.verification.lost = result.verification.lost_at_most = 2;
     result.verification.rejected_arrived = 3;
     result.row_verification =

@@ -262,8 +262,8 @@ TEST(test_machines)
     free(one);
 }
 
-/* The time of a call is spread over the seconds in which the call ran, the time of each layer in
- * proportion. */
+/* The time of a call, and of each of its layers, is spread in proportion over the seconds in which
+ * the call ran. */
 TEST(test_spread)
 {
     struct trace_sum *sum = sum_of(IO_TRACE_FULL);

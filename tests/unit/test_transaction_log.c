@@ -21,8 +21,8 @@ TEST(no_log_takes_no_turn)
 }
 
 /* The number of chosen turns is within five standard deviations of its mean, and each session has
- * its part of them. A larger share includes the turns of a smaller share. Another seed or session
- * chooses other turns. */
+ * its part of the chosen turns. A larger share includes the turns of a smaller share. Other seeds
+ * and sessions choose other turns. */
 TEST(the_seed_chooses_the_turns)
 {
     static const double cases[] = {1e-9, 0.01, 0.25, 0.5, 0.999, 1};
@@ -60,7 +60,7 @@ TEST(the_seed_chooses_the_turns)
     }
 }
 
-/* A thread that takes the rows, as the thread that writes does. */
+/* A thread that takes rows from the log, instead of the thread that writes them to the file. */
 struct reader {
     pthread_t thread;
     struct transaction_log *log;
@@ -119,7 +119,7 @@ static void add_from_threads(struct transaction_log *log)
     }
 }
 
-/* The rings have room for all of these rows, even if none is taken meanwhile. */
+/* The rings have room for all of these rows, even if no row is taken meanwhile. */
 TEST(every_row_is_taken_in_the_order_of_its_session)
 {
     static struct reader reader;

@@ -1,5 +1,5 @@
-/* Transactions with a database whose answers are given: what each answer does to the counts, the
- * tables, the causes and the session. */
+/* Transactions with a database whose answers the test gives: the effect of each answer on the
+ * counts, the tables, the causes and the session. */
 #include "unit/unit.h"
 
 #include <inttypes.h>
@@ -239,8 +239,8 @@ static const char *name_of(const struct figure *figure)
     return point == NULL ? name : point + 1;
 }
 
-/* Returns whether a counter is the sum of a count over all transactions, which must then be
- * `sums`. Times are not exact either. */
+/* Returns whether a counter need not be written: it is the sum of a count over all transactions, or
+ * a time, which is not exact. Checks that the counter equals this sum in `sums`. */
 static bool is_sum(const struct recorder_snapshot *totals, int counter, const uint64_t *sums)
 {
     for (size_t i = COUNTS_OF_TRANSACTIONS; i < OPERATION_COUNTS; i++) {
@@ -346,7 +346,7 @@ static void write_rest(struct buffer *text, struct transaction_log *log,
     }
 }
 
-/* Connects a session, lets it take its turns, and writes all that came of it. */
+/* Connects a session, lets the session take its turns, and writes the outcome to *text. */
 static void run_case(const struct transactions_case *now, struct buffer *text)
 {
     static struct facts facts;

@@ -33,7 +33,7 @@ static struct result *make_good(void)
     return result;
 }
 
-/* Lets the recorder have counted the same rows as the sessions. */
+/* Sets the recorder's counters to the rows of the ledger. */
 static void count_rows(struct result *result)
 {
     uint64_t *counters = result->totals.counters;
@@ -107,12 +107,13 @@ TEST(test_ranks)
     ranks[1].resources.mean_cpu.server = 37;
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
            "machine b is client-bound: append used 38 % of the CPUs, the server only 37 %");
-    /* the ranks may not see the server's process: what is left is the server's */
+    /* the ranks do not see the server's process, so the rest of the CPU time counts as the server's
+     */
     ranks[1].resources.mean_cpu = (struct cpu_shares){99, -1, 35};
     ranks[2].resources.mean_cpu = (struct cpu_shares){99, -1, 35};
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
            "machine b is client-bound: append used 70 % of the CPUs, the server only 29 %");
-    /* other programs disturb a machine without the server as well */
+    /* other programs also disturb a machine that does not run the server */
     ranks[0].resources.mean_cpu.client = 30;
     ranks[1].resources.mean_cpu.client = ranks[2].resources.mean_cpu.client = 10;
     ranks[2].counters[RECORDER_RUN_QUEUE_NS] = 0;
@@ -128,7 +129,7 @@ TEST(test_ranks)
     ranks[0].verdict = VERDICT_INVALID;
     snprintf(ranks[0].verdict_reason, sizeof ranks[0].verdict_reason, "it stood still");
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID, "machine a, rank 0: it stood still");
-    /* what is true of the machine comes before what a rank found alone */
+    /* a problem of a whole machine is reported before a problem of one rank */
     ranks[1].resources.mean_cpu = (struct cpu_shares){99, 30, 30};
     ranks[2].resources.mean_cpu = (struct cpu_shares){99, -1, 30};
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
@@ -669,7 +670,8 @@ TEST(test_rates)
     free(r);
 }
 
-/* 1,000 random arrivals in 10 s have a standard deviation of 3.2 %; three of them are allowed. */
+/* 1,000 random arrivals in 10 s have a standard deviation of 3.2 %. Three standard deviations are
+ * allowed. */
 TEST(test_random_arrivals)
 {
     struct result *r = make_good();
@@ -708,7 +710,8 @@ TEST(test_random_arrivals_after_the_warm_up)
     end_scripted(&run);
 }
 
-/* Lost rows weigh more than a condition, and sessions that it stopped weigh less. */
+/* A condition of --stop-when is less serious than lost rows, but more serious than the sessions
+ * that it stopped. */
 TEST(test_stopped_by_a_condition)
 {
     struct result *r = make_good();
@@ -1184,7 +1187,8 @@ TEST(test_hosts_are_joined)
 #define ALL_ROWS "every row was acknowledged, and the table grew by the same number"
 #define ALL_TRANSACTIONS "every transaction was committed"
 
-/* Expects the reason of the verdict, and the exit line when it has other words. */
+/* Expects the reason of the verdict and the exit line. If `exit` is NULL, both have the words
+ * `verdict`. */
 static void expect_words(struct result *result, const struct judge_context *context,
                          enum exit_code code, const char *verdict, const char *exit)
 {
@@ -1202,9 +1206,9 @@ static void expect_doubt(struct result *result, const struct judge_context *cont
     assert_int_equal(result->verdict, VERDICT_DEGRADED);
 }
 
-/* In the tests of the order, every problem that is added ranks before the earlier problems, for the
- * verdict, for the exit code or for both. Expects the beginnings of the reason of the verdict and,
- * when it differs, of the exit line. */
+/* Expects the exit code and the beginnings of the verdict's reason and of the exit line. If `exit`
+ * is NULL, both texts begin with `verdict`. Each test of the order adds problems, and each added
+ * problem takes precedence over all earlier ones. */
 static void expect_order(const struct result *result, enum exit_code code, const char *verdict,
                          const char *exit)
 {
@@ -1539,12 +1543,13 @@ TEST(test_words_about_ranks)
     ranks[1].hosts_here = 1;
     expect_doubt(r, &local,
                  "all CPUs of machine b were busy: server 2 %, other programs 90 %, append 3 %");
-    /* what append and a server that it cannot see do not use is the server's */
+    /* if append cannot see the server, the CPU time that append does not use counts as the server's
+     */
     ranks[1].resources.mean_cpu.server = -1;
     expect_words(r, &local, EXIT_CODE_OK, ALL_ROWS, "");
     ranks[1].resources.mean_cpu = (struct cpu_shares){-1, -1, -1};
-    /* the threads of a machine's ranks wait together, even when another machine's rank is between
-     * them */
+    /* the waiting times of all ranks of one machine are joined, even if a rank of another machine
+     * is between these ranks in the list */
     snprintf(ranks[2].machine, sizeof ranks[2].machine, "a");
     ranks[0].resources.mean_cpu = ranks[2].resources.mean_cpu = (struct cpu_shares){40, -1, 5};
     ranks[0].counters[RECORDER_SESSION_NS] = ranks[2].counters[RECORDER_SESSION_NS] = 1000;
@@ -1654,7 +1659,8 @@ TEST(test_words_about_the_end)
     free(r);
 }
 
-/* The ledgers of statements must balance by name, and their sums with the counters. */
+/* The ledger of each statement and transaction must balance, and the sums of these ledgers must
+ * equal the recorder's counters. */
 TEST(test_ledgers_of_a_script)
 {
     struct scripted_run run;
@@ -1782,7 +1788,7 @@ TEST(test_words_about_sessions)
     struct error *const thread = &r->causes.entries[r->causes.count - 1].error;
     thread->kind = ERROR_MEMORY; /* the session had a thread, but no memory */
     expect_words(r, &local, EXIT_CODE_CLIENT_LIMIT, "only 9 of 10 sessions finished", "no thread");
-    /* a client limit that is not the first does not make refused sessions the client's */
+    /* refused sessions are a client limit only if the first finding is one */
     r->sessions.not_started = 0;
     r->sessions.refused = 1;
     expect_words(r, &local, EXIT_CODE_SERVER, "only 9 of 10 sessions finished",
@@ -1832,7 +1838,7 @@ TEST(test_words_about_transactions)
     expect_doubt(r, &scripted,
                  "the tables have 1 more row than the run committed: another writer was active, "
                  "or a statement adds rows that the script does not declare");
-    run.table.state = VERIFICATION_NONE; /* nothing was counted, and nothing had to be */
+    run.table.state = VERIFICATION_NONE; /* the tables were not counted, and did not have to be */
     expect_words(r, &scripted, EXIT_CODE_OK, ALL_TRANSACTIONS, "");
     take_from_committed(&run, 1, COUNT_UNFINISHED);
     expect_words(r, &scripted, EXIT_CODE_OK,
@@ -1886,7 +1892,8 @@ TEST(test_words_about_transactions)
     end_scripted(&run);
 }
 
-/* The tables that a script uses are added up; the first that was not counted gives the reason. */
+/* The tables that a script uses are added up. The first table that was not counted gives the
+ * reason. */
 TEST(test_words_about_tables)
 {
     struct verification tables[3] = {
@@ -2299,7 +2306,8 @@ TEST(test_words_of_a_search)
     made->result.verification.state = VERIFICATION_NONE;
     expect_search(made, EXIT_CODE_OK, "297 sessions were held; 298 were not held");
     made->result.verification.is_shrunk = true;
-    made->result.verification.lost_at_most = 1; /* says less than the rows of another client */
+    /* the rows that another client deleted are reported instead */
+    made->result.verification.lost_at_most = 1;
     expect_search(made, EXIT_CODE_SHORT,
                   "the table has fewer rows than before the search: another client deleted rows");
 }

@@ -1,5 +1,5 @@
-/* The polls of --waits (load/wait_watch.c) at a server whose answers are given. The threads of this
- * process stand for the server's threads. */
+/* The polls of --waits (load/wait_watch.c) with a server whose answers the test gives. The threads
+ * of this process stand for the server's threads. */
 #include "unit/unit.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ static atomic_uint polls, opens, closes;
 static atomic_bool has_ended; /* the server has ended the sessions of the run */
 static unsigned failing_poll; /* number of the poll that fails, from 1; 0: none */
 static bool cannot_open;
-static char asked[2000]; /* the other queries, with their parameters */
+static char asked[2000]; /* all queries except polls, with their parameters */
 static pthread_t sleeping_thread;
 static sem_t morning;
 
@@ -194,7 +194,7 @@ static void poll_a_run(const struct wait_queries *words, const struct given *ans
     }
     const unsigned before = atomic_load(&polls);
     wait_watch_begin(watch, mono_now_ns());
-    /* the first polls again, once the answer to the last one was taken */
+    /* one more poll shows that the answer to the last of the POLLS polls was taken */
     while (atomic_load(&polls) <= before + POLLS) {
         mono_sleep(MONO_NS_PER_MS);
     }
@@ -253,7 +253,7 @@ TEST_BETWEEN(a_remote_server, set_up, tear_down)
     assert_false(waits_polls(waits).is_cost_known);
 }
 
-/* The stage of a thread that runs does not count as a wait; that of a thread that sleeps does. A
+/* The stage of a running thread does not count as a wait. The stage of a sleeping thread does. A
  * wait that the server names is not looked up. */
 TEST_BETWEEN(stages, set_up, tear_down)
 {
@@ -324,7 +324,7 @@ TEST_BETWEEN(a_server_that_shows_no_waits, set_up, tear_down)
     }
 }
 
-/* A poll that fails is counted, and the next one has a connection of its own. */
+/* A poll that fails is counted, and the next poll opens a new connection. */
 TEST_BETWEEN(a_poll_that_fails, set_up, tear_down)
 {
     const struct given answers[] = {{.sql = "poll 1", .rows = {"99|1|-|-|own", "100|1|-|-|own"}},
@@ -392,7 +392,7 @@ TEST_BETWEEN(blockers, set_up, tear_down)
     }
 }
 
-/* The server's counts before and after the run: those that fail are left out. */
+/* The server's counts before and after the run. Counts that cannot be read are left out. */
 TEST_BETWEEN(counters, set_up, tear_down)
 {
     const struct given answers[] = {
@@ -439,7 +439,8 @@ TEST_BETWEEN(counters_that_lose_the_connection, set_up, tear_down)
     assert_int_equal(atomic_load(&opens), 2);
 }
 
-/* The time of queries is divided by the first answer with rows. */
+/* The first answer with rows decides how the time of queries is divided among the kinds of waits.
+ */
 TEST_BETWEEN(times_of_queries, set_up, tear_down)
 {
     const struct given answers[] = {
@@ -489,7 +490,7 @@ TEST_BETWEEN(queries_without_times, set_up, tear_down)
     }
 }
 
-/* A row of another shape ends the answer. */
+/* A row with a wrong number of cells ends the answer. */
 TEST_BETWEEN(an_answer_of_another_shape, set_up, tear_down)
 {
     const struct given answers[] = {
@@ -499,7 +500,7 @@ TEST_BETWEEN(an_answer_of_another_shape, set_up, tear_down)
     assert_false(waits_share(waits, OPERATION_READ, WAIT_CPU, &share) && share.share.share > 0);
 }
 
-/* Polls that are to begin later do not begin, nor are counts read, if the run ends before. */
+/* If the run ends before the polls begin, no poll is sent and no counts are read. */
 TEST_BETWEEN(polls_that_do_not_begin, set_up, tear_down)
 {
     const struct given answers[] = {{.sql = "poll 1", .rows = {"99|1|-|-|-", "100|1|-|-|-"}},

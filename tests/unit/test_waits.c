@@ -100,8 +100,8 @@ TEST_BETWEEN(calls_that_wait_for_a_cpu, set_up, tear_down)
     expect_share(OPERATION_APPEND, WAIT_CLIENT, 0);
 }
 
-/* The texts of what append itself names, and the order of the shares: the largest first and, among
- * equals, in the order of the classes. */
+/* The texts for the waits that append names itself, and the order of the shares: the largest share
+ * is first, and equal shares are in the order of their classes. */
 TEST_BETWEEN(words_of_shares, set_up, tear_down)
 {
     static const struct wait_seen seen[] = {
@@ -414,7 +414,8 @@ TEST_BETWEEN(sessions_of_append, set_up, tear_down)
     }
 }
 
-/* Costs are added to those of the polls: 1 ms of CPU for a poll of a second. */
+/* Further costs are added to the costs of the polls. Here each poll takes 1 ms of CPU and lasts a
+ * second. */
 TEST_BETWEEN(further_cost, set_up, tear_down)
 {
     add_poll(appends, appends, mixed, COUNT_OF(mixed));
