@@ -1,5 +1,4 @@
-/* Fixed answers to SQL statements. They replace a server in tests of the queries that append sends.
- */
+/* Fixed answers to SQL statements, which replace a server in tests of append's queries. */
 #ifndef UNIT_GIVEN_H
 #define UNIT_GIVEN_H
 

@@ -235,8 +235,7 @@ TEST(test_units)
     assert_string_equal(figure_unit("rows_lost"), "");
 }
 
-/* Columns for the share of a class of waits, in append's own operations and in those of a script.
- */
+/* Columns for the share of a class of waits, in append's own operations and in a script's. */
 TEST(test_names_of_waits)
 {
     static const struct {

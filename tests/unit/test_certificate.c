@@ -174,8 +174,7 @@ TEST(test_clean_without_a_power_loss)
         "danger.");
 }
 
-/* A fault proves nothing if no row was acknowledged before the fault or nothing was read after it.
- */
+/* A fault proves nothing if no row was acknowledged before it or nothing was read after it. */
 TEST(test_clean_with_faults_that_show_nothing)
 {
     fill(0, 10);

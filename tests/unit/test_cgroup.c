@@ -338,7 +338,7 @@ static void put_limits(int pid, const char *tasks, const char *files, const char
     write_file(path, text);
 }
 
-/* Makes a client and a server of user 99999, who has no name. Both processes have no limits. */
+/* Makes a client and a server of user 99999, who has no name. Neither process has limits. */
 static int set_up_pair(void **state)
 {
     const int failed = set_up(state);
@@ -784,8 +784,8 @@ TEST_BETWEEN(test_tasks_of_cgroups, set_up_pair, tear_down)
     assert_null(find(LIMIT_CGROUP_TASKS, LIMIT_SERVER));
 }
 
-/* A limit is compared with the sessions of this process, this machine or one host, not of the run.
- */
+/* Each limit is compared with the sessions of this process, of this machine or of one host, not
+ * with all sessions of the run. */
 TEST_BETWEEN(test_sessions_elsewhere, set_up_pair, tear_down)
 {
     question.files_per_session = 1;

@@ -212,7 +212,7 @@ static pid_t start_below(const char *name, int *end)
     return pid;
 }
 
-/* A container's process without its own cgroup is recognized by the name of its parent. */
+/* A container's process without its own cgroup is recognised by the name of its parent. */
 TEST_BETWEEN(test_the_parents_of_containers, make_folder, remove_folder)
 {
     static const struct {

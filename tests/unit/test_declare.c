@@ -856,8 +856,8 @@ TEST(test_declarations)
     "local a = dataset('a', 5, {{'id', 'int64', row(), key = true}, {'d', 'decimal(9,2)', 1}})\n"  \
     "local b = dataset('b', 0, {{'id', 'int64', row(), key = true}})\n"
 
-/* By the shape append recognizes tables that an earlier version has loaded. By the hash append
- * recognizes runs with the same script. New versions must keep both values. */
+/* append recognises tables of an earlier version by the shape, and runs with the same script by the
+ * hash. New versions must keep both values. */
 TEST(test_hashes)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* How answers of databases are understood: limits on sessions from the rows of a simulated server,
- * and the limit that an error names. */
+/* The meaning of databases' answers: limits on sessions from the rows of a simulated server, and
+ * the limit that an error names. */
 #include <string.h>
 
 #include "unit/unit.h"

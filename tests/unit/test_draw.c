@@ -1132,8 +1132,9 @@ TEST(keys_of_a_seed)
     static const struct {
         enum keys_kind kind;
         int64_t a, b;
-        uint64_t
-            last; /* the range ends before this number, with a counter; 0: the range ends at b */
+        /* with a counter, the range ends before this number; 0: without a counter, the range ends
+         * at b */
+        uint64_t last;
         struct keys_options options;
         const char *expected;
     } cases[] = {

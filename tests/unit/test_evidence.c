@@ -184,8 +184,7 @@ TEST_BETWEEN(test_threads_of_a_remote_server, set_up, NULL)
     check_says(name_one(LIMIT_IDS, LIMIT_SERVER, 40), "append cannot read any limit on threads");
 }
 
-/* Before TLS libpq hides the server's error, so only a reading that is at its limit is a finding.
- */
+/* Before TLS libpq hides the server's error, so only a limit that was read as full is a finding. */
 TEST_BETWEEN(test_an_answer_before_tls, set_up, NULL)
 {
     with_limit(add_cause(CAUSE_CONNECT, ERROR_LIMIT, 0, "an error response during SSL exchange"),
@@ -633,8 +632,8 @@ TEST_BETWEEN(test_counters_of_cgroups, set_up, NULL)
     assert_non_null(mkdtemp(folder));
     write_text(folder, "pids.events", "max 7\n");
     write_text(folder, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n");
-    question.is_remote =
-        true; /* the network counters of this machine do not apply, but the folder's counters do */
+    /* the network counters of this machine do not apply, but the folder's counters do */
+    question.is_remote = true;
     evidence.server_count = 0;
     add_limit(LIMIT_CGROUP_TASKS, LIMIT_CLIENT, 100, 1);
     add_limit(LIMIT_CGROUP_TASKS, LIMIT_SERVER, 100, 1);
@@ -793,8 +792,8 @@ TEST_BETWEEN(test_a_listening_server, set_up, NULL)
     assert_int_equal(here->servers[0].process.pid, pid);
     assert_true(here->servers[0].was_listening);
     assert_int_equal(here->servers[0].port, places[0].port);
-    here->servers[0].process.pid =
-        0; /* the process is unknown, for example because append may not see it */
+    /* the process is unknown, for example because append may not see it */
+    here->servers[0].process.pid = 0;
     here->servers[1] = (struct evidence_server){.port = 1, .was_listening = true};
     here->server_count = 2;
     add_cause(CAUSE_APPEND, ERROR_CONNECTION, 0, "closed unexpectedly");

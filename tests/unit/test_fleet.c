@@ -453,8 +453,8 @@ TEST(test_batches_that_were_not_sent)
     end(result);
 }
 
-/* There are more batches than a loop could count one by one, and the shares end with a small batch.
- */
+/* There are more batches than a loop could count one by one, and the last batch of a session's
+ * share is small. */
 TEST(test_waits_of_many_batches)
 {
     struct plan plan = {.sessions = 1, .batch_rows = 1, .rate.first = 1000000000};
@@ -862,8 +862,8 @@ static uint64_t count_causes(const struct result *result, enum cause_phase phase
     return count;
 }
 
-/* --timeout cuts the connection, and the server refuses the next connects. The refusals are
- * reported as such, not as cuts. */
+/* --timeout cuts the connection, and the server refuses the next connects. These connects are
+ * reported as refused, not as cut. */
 TEST(test_refused_after_a_cut)
 {
     struct plan plan = make_reconnecting();

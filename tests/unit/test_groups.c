@@ -75,7 +75,7 @@ TEST(test_parts)
     }
 }
 
-/* The first sessions of a run have the same shares as all, within one session. */
+/* Among the first sessions of a run each group has its share, to within one session. */
 TEST(test_shares_of_the_first_sessions)
 {
     static const double parts[KINDS_MAX] = {0.1, 0.35, -1};

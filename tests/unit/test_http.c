@@ -926,7 +926,8 @@ TEST(test_refused_early)
     stop_server();
 }
 
-/* Requests at opening have the same deadline as opening, and their status is not REJECTED. */
+/* The requests that opening a connection sends share its deadline, and their status is not
+ * REJECTED. */
 TEST(test_greet)
 {
     static const struct {

@@ -231,8 +231,7 @@ TEST(times)
     assert_int_equal(io_add_time(&time, 90), 96 * MONO_NS_PER_MS);
 }
 
-/* dd makes 64 writes of 64 KiB that bypass the page cache, so the device makes at least 64 writes.
- */
+/* dd makes 64 writes of 64 KiB that bypass the page cache, so the device makes at least as many. */
 TEST(writes_of_dd)
 {
     char path[] = "/tmp/append-dd-XXXXXX", of[64];

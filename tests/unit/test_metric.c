@@ -62,7 +62,7 @@ static struct metric_sum *fill(unsigned sessions, double first)
     return sums;
 }
 
-/* Sums of sessions, and of two ranks: values 1 to 50. */
+/* The values 1 to 50 are summed over sessions, and then over two ranks. */
 TEST(test_sums)
 {
     struct metric_sum *sums = fill(3, 1), *others = fill(2, 31);

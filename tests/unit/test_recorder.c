@@ -397,7 +397,8 @@ TEST(calls_and_the_warm_up)
     recorder_destroy(recorder);
 }
 
-/* Sessions that share a shard, and sessions that do not. */
+/* Each session has one shard. Several sessions share a shard if there are fewer shards than
+ * sessions. */
 TEST(each_session_has_a_shard)
 {
     for (unsigned shards = 1; shards <= 8; shards++) {

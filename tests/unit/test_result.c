@@ -342,7 +342,7 @@ TEST(test_stages)
     result_free(result);
 }
 
-/* Which problems may follow "all rows were acknowledged". */
+/* The kinds of problems that the exit line shows after "all rows were acknowledged". */
 TEST(test_exit_line_of_each_problem)
 {
     struct result *result = make_result();

@@ -587,7 +587,8 @@ TEST(test_arguments)
         "trend('t2')\n"
         "local u = uniform(3, 3) local w = derive(u, function(i) return 'x' .. i end)\n";
     static const struct {
-        const char *body, *expected; /* the calls of the host, how the call ends, and its error */
+        /* `expected` has the calls to the host, the number of the enum script_end, and the error */
+        const char *body, *expected;
     } cases[] = {
         {"s:run(5)", "run 0( 5) 0 "},
         {"s:run({6})", "run 0( 6) 0 "},
@@ -806,8 +807,8 @@ TEST(test_patterns)
     }
 }
 
-/* A function that makes a value may draw and run a statement. The values before and after it do not
- * change. */
+/* A function that makes a value may draw numbers and run a statement. The values before and after
+ * it do not change. */
 TEST(test_nested_draws)
 {
     struct error error;

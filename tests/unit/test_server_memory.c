@@ -151,7 +151,7 @@ TEST_BETWEEN(test_proportional_memory, set_up, tear_down)
     assert_int_equal(reading.memory_bytes, (100 + 20 + 4 + 8) * KIB);
     assert_int_equal(reading.processes, 2);
     assert_int_equal(reading.threads, 8);
-    /* the parts of the PSS exceed it: the anonymous part counts */
+    /* the anonymous part exceeds the whole PSS, so only the anonymous part counts */
     put_pss(42, 20, 30, 0, 0);
     read_server(LONG_NS);
     assert_int_equal(reading.memory_bytes, (100 + 30 + 4 + 8) * KIB);

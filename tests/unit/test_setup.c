@@ -1118,7 +1118,7 @@ TEST(test_tables_that_are_looked_for)
     }
 }
 
-/* Whether the server runs on another machine, and what is said about the address. */
+/* Whether the server runs on another machine, and the note about the server's address. */
 TEST(test_where_the_server_is)
 {
     static const struct {

@@ -80,7 +80,7 @@ static void add_cause(struct result *result, enum cause_phase phase, const char 
     error_set(&cause->error, ERROR_SERVER, 0, NULL, "%s", text);
 }
 
-/* Ranks on the same machine are judged together, and with everything that runs on the machine. */
+/* All ranks of a machine are judged together, and with the other programs of the machine. */
 TEST(test_ranks)
 {
     struct rank_result ranks[3] = {{.machine = "a"}, {.machine = "b"}, {.machine = "b"}};
@@ -107,8 +107,7 @@ TEST(test_ranks)
     ranks[1].resources.mean_cpu.server = 37;
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
            "machine b is client-bound: append used 38 % of the CPUs, the server only 37 %");
-    /* the ranks do not see the server's process, so the rest of the CPU time counts as the server's
-     */
+    /* the ranks do not see the server's process: the rest of the CPU time counts for the server */
     ranks[1].resources.mean_cpu = (struct cpu_shares){99, -1, 35};
     ranks[2].resources.mean_cpu = (struct cpu_shares){99, -1, 35};
     expect(r, &remote, VERDICT_INVALID, EXIT_CODE_INVALID,
@@ -1543,8 +1542,7 @@ TEST(test_words_about_ranks)
     ranks[1].hosts_here = 1;
     expect_doubt(r, &local,
                  "all CPUs of machine b were busy: server 2 %, other programs 90 %, append 3 %");
-    /* if append cannot see the server, the CPU time that append does not use counts as the server's
-     */
+    /* if append cannot see the server, CPU time that append does not use counts for the server */
     ranks[1].resources.mean_cpu.server = -1;
     expect_words(r, &local, EXIT_CODE_OK, ALL_ROWS, "");
     ranks[1].resources.mean_cpu = (struct cpu_shares){-1, -1, -1};
@@ -1788,7 +1786,7 @@ TEST(test_words_about_sessions)
     struct error *const thread = &r->causes.entries[r->causes.count - 1].error;
     thread->kind = ERROR_MEMORY; /* the session had a thread, but no memory */
     expect_words(r, &local, EXIT_CODE_CLIENT_LIMIT, "only 9 of 10 sessions finished", "no thread");
-    /* refused sessions are a client limit only if the first finding is one */
+    /* refused sessions count as a client limit only if the first finding is a client limit */
     r->sessions.not_started = 0;
     r->sessions.refused = 1;
     expect_words(r, &local, EXIT_CODE_SERVER, "only 9 of 10 sessions finished",
