@@ -58,7 +58,7 @@ enum status stack_prepare(struct error *error);
  * `stack_bytes`: 0 = the default size. Returns 0 or errno. */
 int thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), void *argument);
 
-/* Initializes a condition for timed waits with moments of mono_now_ns. */
+/* Initializes a condition variable whose timed waits use the clock of mono_now_ns. */
 void thread_cond_init(pthread_cond_t *condition);
 
 /* Returns whether this process runs in a pid namespace of its own, as in a container, and so does

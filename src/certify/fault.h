@@ -43,8 +43,8 @@ struct fault {
     enum fault_kind kind;
     enum fault_aim aim;
     int64_t after_ns; /* time for which the load runs before the fault */
-    int64_t aimed_ns; /* time from the acknowledgement or the beginning of the checkpoint to the
-                         fault */
+    int64_t aimed_ns; /* time from the acknowledgement of a row, or from the beginning of a
+                         checkpoint, to the fault */
     int64_t stop_ns;  /* time for which the server stays stopped, for FAULT_STOP */
 };
 

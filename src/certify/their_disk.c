@@ -363,8 +363,13 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
                       "is not visible to append, which needs the same mounts as the server",
                       "run append where the server runs");
     }
-    if (disk_find_mount(about.st_dev, &mount) != 1 || has_mounts_below(mount.folder)) {
-        return refuse(error, path, "is on a file system with several mounts", "unmount the others");
+    if (disk_find_mount(about.st_dev, &mount) != 1) {
+        return refuse(error, path, "is on a file system that is mounted at several places",
+                      "keep only the mount that the server uses");
+    }
+    if (has_mounts_below(mount.folder)) {
+        return refuse(error, path, "is on a file system in which other file systems are mounted",
+                      "unmount the other file systems");
     }
     if (!mount.is_whole) {
         return refuse(error, path,

@@ -24,7 +24,8 @@
 #define TICK_NS MONO_NS_PER_S
 #define HASTY_TICK_NS (50 * MONO_NS_PER_MS)
 #define PLAIN_LINE_NS (30 * MONO_NS_PER_S)
-#define RESUMED "resumed" /* word of an order to other ranks, after the folder and a 0 byte */
+/* An order to the other ranks is the folder, a 0 byte and, if the sweep is resumed, this word. */
+#define RESUMED "resumed"
 
 enum {
     LOG_TAIL_BYTES = 4096,

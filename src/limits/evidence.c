@@ -503,10 +503,9 @@ static struct finding *add_backlog(const struct attribution *attribution)
 {
     struct finding *finding =
         add_finding(attribution, LIMIT_BACKLOG, LIMIT_SERVER, "listen backlog");
-    snprintf(
-        finding->fix, sizeof finding->fix,
-        "set back_log in my.cnf (for PostgreSQL, max_connections) and net.core.somaxconn (sysctl), "
-        "then restart the server; or use a lower --connect-concurrency");
+    snprintf(finding->fix, sizeof finding->fix,
+             "raise net.core.somaxconn (sysctl), and raise back_log in my.cnf or PostgreSQL's "
+             "max_connections, then restart the server; or use a lower --connect-concurrency");
     return finding;
 }
 

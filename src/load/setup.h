@@ -104,13 +104,13 @@ enum exit_code setup_find_table(const struct plan *plan, struct setup_found *fou
 enum exit_code setup_allocate(struct setup *setup, const struct plan *plan, struct error *error);
 
 /* The set-up has three steps. The caller calls setup_prepare, then setup_wait until it returns
- * false, and then setup_complete. setup_wait waits for a moment; the caller may do other work
- * between its calls.
+ * false, and then setup_complete. Each call of setup_wait waits for a short time; the
+ * caller may do other work between the calls.
  *
- * Connects, creates the table if it is missing or --recreate is given, reads the table's columns,
- * counts its rows, and runs the user's query once, if there is one. With a script, creates and
- * loads the script's tables, and prepares the script's statements once. On OK the caller ends the
- * set-up with setup_fini. Otherwise *error is the line to print.
+ * Together the steps do this: setup connects, creates the table if it is missing or --recreate is
+ * given, reads the table's columns, counts its rows, and runs the user's query once, if there is
+ * one. With a script, creates and loads the script's tables, and prepares the script's statements
+ * once. On OK the caller ends the set-up with setup_fini. Otherwise *error is the line to print.
  *
  * With several hosts, the first host that answers is set up. Afterwards each other host that
  * answers is checked: if the table is missing there, or has rows after --recreate, the host has a

@@ -63,8 +63,8 @@ struct process_table {
     int64_t rounding_ns; /* the largest error from rounding to clock ticks: two ticks */
     int64_t departed_ns; /* CPU time of ended processes that no parent has taken over */
     int64_t total_ns;    /* the highest total of CPU time so far */
-    size_t processes;    /* number of members of the last walk that have not ended */
-    uint64_t threads;    /* number of threads of the members of the last walk that have not ended */
+    size_t processes;    /* number of processes that the last walk found and that still run */
+    uint64_t threads;    /* number of threads of these processes */
 };
 
 /* Makes an empty table. */

@@ -100,7 +100,7 @@ struct ranks {
     bool is_broken;                /* a rank is lost, so the ranks cannot end together */
     bool runs_programs;            /* each run is a program of its own */
     bool is_tracing;               /* this rank traces I/O or, at rank 0, any rank does */
-    int lines; /* descriptor of the file whose lines are offered; -1: no lines are offered */
+    int lines; /* descriptor of the file whose lines this rank sends to rank 0; -1: it sends none */
     off_t lines_given; /* number of bytes of the file that were sent */
     int64_t alert_ns;  /* moment until which a wait yields instead of sleeping */
     int64_t limit_ns;  /* moment at which all waits end; 0: no limit */

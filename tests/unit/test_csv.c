@@ -597,8 +597,8 @@ TEST(test_one_value)
     free(text);
 }
 
-/* Ten values, 1 to 10 ns. The steps are five of 10 % up to the half, five of 5 % up to three
- * quarters, and so on. Steps that end in the same value still have a row each. */
+/* Ten values, 1 to 10 ns. The percentiles rise in steps: five steps of 10 % up to 50 %, then five
+ * steps of 5 % up to 75 %, and so on. Steps that end in the same value still have a row each. */
 TEST(test_ten_values)
 {
     histogram_clear(&shown);

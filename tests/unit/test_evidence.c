@@ -454,8 +454,8 @@ TEST_BETWEEN(test_words_of_findings, set_up, NULL)
     assert_string_equal(findings.entries[0].name, "listen backlog");
     assert_string_equal(
         findings.entries[0].fix,
-        "set back_log in my.cnf (for PostgreSQL, max_connections) and net.core.somaxconn "
-        "(sysctl), then restart the server; or use a lower --connect-concurrency");
+        "raise net.core.somaxconn (sysctl), and raise back_log in my.cnf or PostgreSQL's "
+        "max_connections, then restart the server; or use a lower --connect-concurrency");
     cause->phase = CAUSE_APPEND; /* of an append */
     name_none();
 

@@ -1,4 +1,5 @@
-/* A search over levels, with and without a server: its steps, its memory, its figures. */
+/* Tests of a search over levels, with and without a server: the steps of the search, the memory
+ * that it allocates, and its figures. */
 #include "unit/unit.h"
 
 #include <stdatomic.h>

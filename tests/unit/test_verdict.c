@@ -1182,7 +1182,8 @@ TEST(test_hosts_are_joined)
     result_free(r);
 }
 
-/* The tests below expect every reason word for word, at its smallest count. */
+/* The tests below check the exact words of each reason, with the smallest count that gives this
+ * reason. */
 #define ALL_ROWS "every row was acknowledged, and the table grew by the same number"
 #define ALL_TRANSACTIONS "every transaction was committed"
 
