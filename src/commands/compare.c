@@ -677,12 +677,13 @@ static void add_cell_name(struct buffer *line, const json_t *cell)
 static void add_crossed(struct buffer *line, const json_t *crossed)
 {
     double ratio;
+    const bool is_cell = json_object_get(crossed, "sessions") != NULL;
     buffer_add_text(line, text_of(crossed, "bound"));
-    if (json_object_get(crossed, "sessions") != NULL) {
+    if (is_cell) {
         buffer_add_text(line, " with ");
         add_cell_name(line, crossed);
     }
-    buffer_add_text(line, ": B/A is ");
+    buffer_add_text(line, is_cell ? ": B/A of the medians is " : ": B/A is ");
     if (!ratio_of(crossed, &ratio)) {
         buffer_add_text(line, "not known");
     } else if (isfinite(ratio)) {
