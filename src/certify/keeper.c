@@ -253,8 +253,8 @@ enum status keeper_begin(struct keeper *keeper, const struct keeper_server *serv
     }
     if (channels[0] >= 0 && keeper->pid == 0) {
         processes_serve();
-        if (!self.has_namespace) { /* if this program's end killed the keeper, the keeper could not
-                                      end the server */
+        if (!self.has_namespace) {
+            /* the keeper must outlive the main process, because the keeper then ends the server */
             prctl(PR_SET_PDEATHSIG, 0);
         }
         prctl(PR_SET_CHILD_SUBREAPER, 1);

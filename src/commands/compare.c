@@ -737,8 +737,8 @@ static void add_value(struct buffer *text, const char *name, json_t *value)
     }
 }
 
-/* Returns the title of a figure: the label of a headline, "append p50" for a latency, else the
- * column's name. */
+/* Returns the title of a figure: for a headline its label; for a latency the operation and the
+ * percentile, as in "append p50"; for any other figure the name of its column. */
 static const char *title_of(const json_t *figure, char title[FIGURE_KEY_BYTES])
 {
     const char *key = text_of(figure, "figure");

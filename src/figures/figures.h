@@ -336,9 +336,9 @@ enum figure_better {
     K(RETRIES_DUPLICATE, "retries_duplicate", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"duplicate\"") \
     /* with a rate: due + not due = begun + skipped + not begun; SKIPPED: dropped by --late */ \
-    /* NOT_DUE: begun without a due time, when only some transactions have a rate */ \
-    /* LATE: begun over 100 ms after the due time; BATCHES_LATE: such batches in runs without a
-     * script */ \
+    /* NOT_DUE: transactions begun without a due time, if only some transactions have a rate */ \
+    /* LATE: transactions begun over 100 ms after their due time; BATCHES_LATE: the same for batches,
+     * in runs without a script */ \
     K(TRANSACTIONS_DUE, NULL, "transactions.due", NULL, NONE, NEITHER, NULL) \
     K(TRANSACTIONS_NOT_DUE, NULL, "transactions.not_due", NULL, NONE, NEITHER, NULL) \
     K(SKIPPED, "skipped", "transactions counters.transactions_skipped", NULL, NONE, LOW, \

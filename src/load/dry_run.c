@@ -166,8 +166,8 @@ static bool begins_with(const char *text, const char *const *words)
     return false;
 }
 
-/* Returns whether the text has more than one statement. Some drivers send such a text even when it
- * is to be prepared, and the second statement might commit. */
+/* Returns whether the text has more than one statement. Some drivers execute such a text at once
+ * when they are asked to prepare it, and the second statement might be a COMMIT. */
 static bool has_several(const char *sql, unsigned lexis)
 {
     struct sql_script script = {.rest = sql, .lexis = lexis};

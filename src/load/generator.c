@@ -37,7 +37,7 @@ enum {
     MESSAGE_ROOM = 64, /* a column of text with less room gets a host name instead of a message */
 };
 
-/* A message and the places of its pairs of digits, which differ in every row. */
+/* A message, and the positions of the pairs of digits in it. The digits change from row to row. */
 struct text_template {
     char bytes[TEXT_MESSAGE_BYTES];
     uint32_t length;

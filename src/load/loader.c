@@ -61,7 +61,8 @@ struct loading {
     enum phase latest_phase;
     uint64_t rows; /* number of rows that this load has loaded */
     int64_t start_ns;
-    int64_t cut_ns; /* moment of the next cut of connections; INT64_MAX: no cut is due */
+    int64_t cut_ns; /* moment at which connections that still work are cut; INT64_MAX: the user has
+                       not interrupted the load */
     struct loader loaders[LOADERS_MAX];
 };
 

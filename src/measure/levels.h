@@ -130,7 +130,7 @@ struct search {
 
     unsigned bound; /* the most sessions to try */
     enum search_bound bound_by;
-    struct limit bound_limit; /* the limit that set `bound`, with BOUND_CLIENT */
+    struct limit bound_limit; /* the limit that set `bound`, if BOUND_CLIENT did */
     uint64_t max_rows;        /* the most rows to write; 0 = any number */
     bool is_bound_by_bytes;   /* max_rows follows from --max-bytes */
     double row_bytes;         /* mean bytes of the values of a row */

@@ -214,8 +214,9 @@ struct procfs_destination {
                             second */
 };
 
-/* /proc/net/tcp or /proc/net/tcp6: adds the local ports of listening sockets and of connections to
- * the destination. *waiting: how many of the added ports are in TIME_WAIT. */
+/* /proc/net/tcp or /proc/net/tcp6: adds to *ports the local ports of listening sockets, and of
+ * connections whose remote end is *destination. *waiting: how many of these ports are in
+ * TIME_WAIT. */
 bool procfs_parse_sockets(const char *text, size_t length,
                           const struct procfs_destination *destination, struct procfs_ports *ports,
                           uint64_t *waiting);

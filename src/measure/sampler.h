@@ -134,7 +134,7 @@ struct resource_summary {
     /* CPU time of the server, user + system, from the gate to the last answer; with several ranks,
      * of the servers of all machines; negative = unknown */
     double server_cpu_s;
-    unsigned hosts_measured; /* number of hosts of the target whose servers server_cpu_s includes */
+    unsigned hosts_measured; /* number of the target's hosts that server_cpu_s includes */
     int64_t suspended_ns;    /* time for which this program was stopped, frozen, asleep or paused */
     enum memory_source memory_source;
     unsigned max_server_processes;

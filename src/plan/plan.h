@@ -456,8 +456,8 @@ const char *plan_script_shown(const struct script *script);
  * which database the server is. */
 enum exit_code target_resolve(struct plan *plan, struct error *error);
 
-/* Returns the target of a connection: plan->target and the client library. If the plan has several
- * hosts, the target is the host with number `host`. */
+/* Returns a copy of plan->target that also names the client library. If the plan has several hosts,
+ * the copy has the address of the host with number `host`. */
 struct target target_at(const struct plan *plan, unsigned host);
 
 /* Writes a host with its port: "a:5432", "[::1]:5432", "/run/x:5432". */

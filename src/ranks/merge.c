@@ -130,9 +130,10 @@ static struct reader open_sealed(const void *bytes, size_t size)
     const unsigned char *const at = bytes;
     uint64_t seal = 0;
     const size_t length = size < sizeof seal ? 0 : size - sizeof seal;
-    if (bytes != NULL) { /* memcpy does not accept NULL, even for 0 bytes */
-        memcpy(&seal, at + length, size - length);
+    if (bytes == NULL) {
+        return (struct reader){.has_failed = true};
     }
+    memcpy(&seal, at + length, size - length);
     const bool is_whole = length > 0 && seal == seal_of(at, length);
     return (struct reader){.at = at, .end = at + (is_whole ? length : 0), .has_failed = !is_whole};
 }

@@ -33,7 +33,8 @@ enum {
     SHORT_BYTES = 24,
 };
 
-/* The first bytes in the socket of a program: its rank, and how many ranks there are. */
+/* The first bytes that a program receives from its socket: the program's rank, and the number of
+ * ranks. */
 struct greeting {
     char text[24];
     unsigned number, count;

@@ -292,7 +292,8 @@ static void read_index_list(lua_State *lua, struct script_dataset *dataset, cons
     for (lua_Integer i = 1; i <= count; i++) {
         lua_rawgeti(lua, list, i);
         DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING && strchr(lua_tostring(lua, -1), '\n') == NULL,
-               "dataset '%s': index must be a list with a text for each index, {\"a\", \"b, c\"}",
+               "dataset '%s': index must be a list of texts, each with the columns of an index: "
+               "{\"a\", \"b, c\"}",
                name);
         luaL_addvalue(&lines);
         luaL_addchar(&lines, '\n');
@@ -310,7 +311,8 @@ static void read_index_list(lua_State *lua, struct script_dataset *dataset, cons
 static void read_indexes(lua_State *lua, struct script_dataset *dataset, const char *name)
 {
     DEMAND(lua, lua_istable(lua, -1),
-           "dataset '%s': index must be a list with a text for each index, {\"a\", \"b, c\"}",
+           "dataset '%s': index must be a list of texts, each with the columns of an index: "
+           "{\"a\", \"b, c\"}",
            name);
     const int table = lua_gettop(lua);
     read_index_list(lua, dataset, NULL, name);
@@ -932,10 +934,11 @@ static void read_group(lua_State *lua, struct script_transaction *transaction, c
     DEMAND(lua, lua_isnil(lua, -1) || transaction->rate == 0,
            "transaction '%s' has a rate, which decides when each transaction begins: remove pause",
            name);
-    DEMAND(lua, is_pinned || transaction->rate == 0,
-           "transaction '%s': a rate needs the option sessions (sessions = 10); for one rate of "
-           "all transactions together, remove rate and give --rate",
-           name);
+    DEMAND(
+        lua, is_pinned || transaction->rate == 0,
+        "transaction '%s' has 'rate', but not 'sessions': add it (sessions = 10); for one rate of "
+        "all transactions together, remove 'rate' and give --rate",
+        name);
 }
 
 static int declare_transaction(lua_State *lua)

@@ -281,7 +281,8 @@ static int metric_add(lua_State *lua)
     const struct script_metric *metric = &state->script->metrics[number];
     const char *kind = script_metric_kinds[metric->kind];
     DEMAND(lua, !state->is_deriving,
-           "%s '%s': add works only in a transaction's function, not in a function given to derive",
+           "%s '%s': add() works only in a transaction's function, not in the function of a "
+           "derive()",
            kind, metric->name);
     const struct script_host *host = sandbox_check_running(lua, "add");
     int is_number = 1;

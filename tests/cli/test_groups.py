@@ -73,7 +73,7 @@ class Groups(harness.Case):
                 ('kind("x", {sessions = 1.5})', (), "sessions must be a whole number from 1"),
                 ('kind("x", {sessions = -1})', (), "sessions must be a whole number from 1"),
                 ('kind("x", {sessions = 2, weight = 2})', (), "remove weight"),
-                ('kind("x", {rate = 5})', (), "a rate needs the option sessions"),
+                ('kind("x", {rate = 5})', (), "has 'rate', but not 'sessions': add it"),
                 ('kind("x", {sessions = 1, rate = 0})', (), "rate must be a number of transactions/s"),
                 ('kind("x", {sessions = 5}) kind("y")', (), "transactions drawn by weight need at least one more: "
                                                             "this run has 4, use 6 or more"),

@@ -161,7 +161,7 @@ class Metrics(harness.Case):
             ('count("n"):add()\n' + body, "add works only in a transaction's function, not at the top level"),
             ('local n = count("n")\n'
              'dataset("t", 1, {{"i", "int32", derive(row(), function(i) n:add() return i end)}})\n' + body,
-             "count 'n': add works only in a transaction's function, not in a function given to derive"),
+             "count 'n': add() works only in a transaction's function, not in the function of a derive()"),
             ('local n = trend("n")\ntransaction("a", function() n:add(0 / 0) end)\n',
              "trend 'n': add takes a finite number"),
             ('local n = count("n")\ntransaction("a", function() n:add("many") end)\n',

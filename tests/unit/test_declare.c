@@ -548,11 +548,14 @@ TEST(test_declarations)
          ":1: a text, or a table {default = \"…\", mariadb = \"…\"}, is needed here, not a "
          "boolean"},
         {"dataset('t', 0, nil, {index = 'a'})", NULL,
-         ":1: dataset 't': index must be a list with a text for each index, {\"a\", \"b, c\"}"},
+         ":1: dataset 't': index must be a list of texts, each with the columns of an index: "
+         "{\"a\", \"b, c\"}"},
         {"dataset('t', 0, nil, {index = {5}})", NULL,
-         ":1: dataset 't': index must be a list with a text for each index, {\"a\", \"b, c\"}"},
+         ":1: dataset 't': index must be a list of texts, each with the columns of an index: "
+         "{\"a\", \"b, c\"}"},
         {"dataset('t', 0, nil, {index = {'a\\nb'}})", NULL,
-         ":1: dataset 't': index must be a list with a text for each index, {\"a\", \"b, c\"}"},
+         ":1: dataset 't': index must be a list of texts, each with the columns of an index: "
+         "{\"a\", \"b, c\"}"},
         {"dataset('t', 0, nil, {index = {sqlite = 'a'}})", NULL,
          ":1: dataset 't': the indexes of a dialect must be a list: clickhouse = {\"a\", \"b\"}"},
         {"dataset('t', 0, nil, 5)", NULL,
@@ -781,8 +784,9 @@ TEST(test_declarations)
          ":1: transaction 't' has a rate, which decides when each transaction begins: remove "
          "pause"},
         {"transaction('t', function() end, {rate = 5})", NULL,
-         ":1: transaction 't': a rate needs the option sessions (sessions = 10); for one rate of "
-         "all transactions together, remove rate and give --rate"},
+         ":1: transaction 't' has 'rate', but not 'sessions': add it (sessions = 10); for one rate "
+         "of "
+         "all transactions together, remove 'rate' and give --rate"},
         {"count('a') trend('b', {unit = 'ms'}) gauge('c_2', {unit = '%/_1'}) " T, NULL,
          "count a \n"
          "trend b ms\n"

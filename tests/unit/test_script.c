@@ -706,7 +706,7 @@ TEST(test_metrics)
         {"a:add(0 / 0)", SCRIPT_WRONG, "trend 'a': add takes a finite number, not "},
         {"a:add(1 / 0)", SCRIPT_WRONG, "trend 'a': add takes a finite number, not inf"},
         {"b:add(-1)", SCRIPT_WRONG, "count 'b': add takes 0 or more, not -1"},
-        {"d()", SCRIPT_WRONG, "count 'b': add works only in a transaction's function, not in a"},
+        {"d()", SCRIPT_WRONG, "count 'b': add() works only in a transaction's function"},
         {"pcall(d) b:add()", SCRIPT_DONE, "measure 1 1 "},
         {"trend('z')", SCRIPT_WRONG, "trend() must be called at the top level"},
     };
