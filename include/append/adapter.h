@@ -102,7 +102,7 @@ struct target {
      * nothing for some seconds. Returns true if the server speaks another protocol; open then gives
      * up and returns LOST with ERROR_CANCELLED. The call may take up to 1 s, which does not count
      * towards the time limit of open. */
-    bool (*is_another)(void *silence_context);
+    bool (*speaks_another_protocol)(void *silence_context);
     void *silence_context;
 };
 

@@ -108,9 +108,9 @@ struct client_deadline {
     enum error_kind ended; /* reason why waiting ended: ERROR_TIMEOUT or ERROR_CANCELLED */
 };
 
-/* Starts the time limit. With `server_speaks_first`, target.is_another is called if the server
- * stays silent for some seconds, to check whether the server speaks the protocol of another
- * database. */
+/* Starts the time limit. With `server_speaks_first`, target.speaks_another_protocol is called if
+ * the server stays silent for some seconds, to check whether the server speaks the protocol of
+ * another database. */
 void client_deadline_begin(struct client_deadline *deadline, const struct target *target,
                            bool server_speaks_first) APPEND_API(client_deadline_begin);
 

@@ -761,9 +761,9 @@ static inline size_t put(unsigned char *out, uint64_t value, size_t bytes)
     return bytes;
 }
 
-/* Writes a numeric, which has digits of base 10000, with the decimal point between two digits. If
- * the scale is not a multiple of four, the last digit is only partly used: it is split off first
- * and shifted up. */
+/* Writes a numeric. Its digits have base 10000, and the decimal point must be between two of these
+ * digits. If the scale is not a multiple of four, the last digit has fewer than four decimal
+ * places: these are split off first and filled up with zeros on the right. */
 static size_t put_numeric(unsigned char *out, int64_t unscaled, unsigned scale)
 {
     enum {

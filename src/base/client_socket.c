@@ -302,13 +302,14 @@ int client_deadline_wait(struct client_deadline *deadline, int descriptor, short
     const bool is_read = (events & POLLIN) != 0;
     int ready = client_socket_wait(descriptor, events, deadline->until_ns, target->is_cancelled);
     if (ready == 0 && deadline->rest_s > 0) {
-        const bool is_another = is_read && !deadline->has_answered && target->is_another != NULL &&
-                                target->is_another(target->silence_context);
+        const bool speaks_another_protocol =
+            is_read && !deadline->has_answered && target->speaks_another_protocol != NULL &&
+            target->speaks_another_protocol(target->silence_context);
         deadline->until_ns = mono_now_ns() + deadline->rest_s * MONO_NS_PER_S;
         deadline->rest_s = 0;
-        ready = is_another ? CLIENT_SOCKET_CANCELLED
-                           : client_socket_wait(descriptor, events, deadline->until_ns,
-                                                target->is_cancelled);
+        ready = speaks_another_protocol ? CLIENT_SOCKET_CANCELLED
+                                        : client_socket_wait(descriptor, events, deadline->until_ns,
+                                                             target->is_cancelled);
     }
     deadline->has_answered |= ready > 0 && is_read;
     if (ready == CLIENT_SOCKET_CANCELLED) {

@@ -52,8 +52,8 @@ struct account {
     _Atomic int64_t latest_ack_ns; /* moment of the latest acknowledgement since the writers were
                                       started; 0: no acknowledgement yet */
     _Atomic uint64_t rows_sent;    /* rows of all transactions that were begun; at most rows_max */
-    _Atomic unsigned cut;          /* raised by 1 to make the writers cut all connections */
-    _Atomic unsigned checkpoints;  /* raised by 1 to make the writers begin a checkpoint */
+    _Atomic unsigned cuts_asked;   /* raised by 1 to make the writers cut all connections */
+    _Atomic unsigned checkpoints_asked; /* raised by 1 to make the writers begin a checkpoint */
     /* moment at which the latest checkpoint began; 0: no checkpoint has begun */
     _Atomic int64_t checkpoint_ns;
     _Atomic bool is_over; /* the writers finish their transactions and end */

@@ -46,8 +46,8 @@ void audit_end(struct audit *audit)
 
 /* Counts a finding, and keeps the words of the first finding. `id` is a row or, if id->size is 0, a
  * transaction, whose rows may be in both tables. */
-static void find(struct audit *audit, enum fault_finding finding, uint64_t count,
-                 const struct rows_id *id)
+static void add_finding(struct audit *audit, enum fault_finding finding, uint64_t count,
+                        const struct rows_id *id)
 {
     struct fault_result *result = audit->result;
     result->findings[finding] += count;
@@ -68,19 +68,19 @@ void audit_take(struct audit *audit, const struct rows_id *id, const char *text,
     rows_sizes(account->seed, id->session, id->number, account->has_transactions, sizes);
     if (id->session >= account->sessions || id->number >= account->each[id->session].next ||
         id->place >= id->size || id->size != sizes[id->table]) {
-        find(audit, FINDING_FOREIGN, 1, id);
+        add_finding(audit, FINDING_FOREIGN, 1, id);
         return;
     }
     if (length > ROWS_TEXT_MAX ||
         rows_checksum(account->seed, id, text, (unsigned)length) != checksum) {
-        find(audit, FINDING_TORN, 1, id);
+        add_finding(audit, FINDING_TORN, 1, id);
         return;
     }
     const unsigned bit = id->place + (id->table > 0 ? SECOND_FIRST_BIT : 0);
     uint64_t *words = audit->seen[audit->first[id->session] + id->number];
     const uint64_t mask = UINT64_C(1) << bit % WORD_BITS;
     if ((words[bit / WORD_BITS] & mask) != 0) {
-        find(audit, FINDING_DUPLICATE, 1, id);
+        add_finding(audit, FINDING_DUPLICATE, 1, id);
     }
     words[bit / WORD_BITS] |= mask;
 }
@@ -95,13 +95,13 @@ static enum outcome judge(struct audit *audit, enum outcome outcome, unsigned th
         return OUTCOME_SENT;
     }
     if (is_owed && there < rows) {
-        find(audit, FINDING_LOST, rows - there, id);
+        add_finding(audit, FINDING_LOST, rows - there, id);
     }
     if (is_half) {
-        find(audit, FINDING_HALF, 1, id);
+        add_finding(audit, FINDING_HALF, 1, id);
     }
     if (outcome == OUTCOME_REJECTED && there > 0) {
-        find(audit, FINDING_REJECTED, there, id);
+        add_finding(audit, FINDING_REJECTED, there, id);
         return OUTCOME_BROKEN;
     }
     if (is_half || (is_owed && there < rows)) {
@@ -130,7 +130,7 @@ static void judge_session(struct audit *audit, unsigned session)
         const bool is_owed = *outcome == OUTCOME_KEPT;
         *outcome = (uint8_t)judge(audit, *outcome, there, sizes[0] + sizes[1], &id);
         if (is_owed && there == 0 && has_later) {
-            find(audit, FINDING_HOLE, 1, &id);
+            add_finding(audit, FINDING_HOLE, 1, &id);
         }
         has_later = has_later || there > 0;
     }
@@ -169,7 +169,7 @@ static bool take_row(void *context, const struct cell *cells, size_t count)
     if (!fits(&cells[ROWS_SESSION], INT32_MAX) || !fits(&cells[ROWS_NUMBER], INT64_MAX) ||
         !fits(&cells[ROWS_PLACE], INT32_MAX) || !fits(&cells[ROWS_SIZE], INT32_MAX)) {
         of->audit->result->rows_read++;
-        find(of->audit, FINDING_FOREIGN, 1, &id);
+        add_finding(of->audit, FINDING_FOREIGN, 1, &id);
         return true;
     }
     id.session = (unsigned)ask_number(&cells[ROWS_SESSION]);

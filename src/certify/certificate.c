@@ -85,7 +85,7 @@ bool certificate_is_broken(const struct fault_result *result)
     return is_broken;
 }
 
-bool certificate_is_telling(const struct fault_series *series, size_t number)
+bool certificate_could_show_loss(const struct fault_series *series, size_t number)
 {
     const struct fault_result *result = &series->results[number];
     const uint64_t before = number == 0 ? 0 : result[-1].acknowledged;
@@ -110,7 +110,7 @@ struct fault_tally certificate_count(const struct fault_series *series, enum fau
         const uint64_t doubted = i == 0 ? 0 : result[-1].in_doubt;
         if (kind == FAULT_KINDS || result->fault.kind == kind) {
             tally.done++;
-            tally.telling += certificate_is_telling(series, i) ? 1 : 0;
+            tally.telling += certificate_could_show_loss(series, i) ? 1 : 0;
             tally.broken += certificate_is_broken(result) ? 1 : 0;
             tally.failed += result->failure[0] != '\0' ? 1 : 0;
             tally.proving += certificate_is_proof(result) ? 1 : 0;
@@ -121,7 +121,7 @@ struct fault_tally certificate_count(const struct fault_series *series, enum fau
     return tally;
 }
 
-bool certificate_is_given(const struct certificate *certificate)
+bool certificate_is_certified(const struct certificate *certificate)
 {
     return certificate->verdict == CERTIFICATE_CLEAN &&
            certificate_count(&certificate->series, FAULT_KINDS).telling > 0;
@@ -263,10 +263,10 @@ static void state_clean(struct buffer *text, const struct fault_series *series)
     }
     if (power.telling > 0 && power.telling < all.telling) {
         if (certificate_bound(power.telling) < 1) {
-            buffer_add_format(text, "; of the power losses alone, fewer than %s",
+            buffer_add_format(text, "; counting only power losses, fewer than %s",
                               certificate_percent(power.telling, percent));
         } else {
-            buffer_add_text(text, "; the power losses alone are too few for a bound");
+            buffer_add_text(text, "; the power losses are too few for a bound of their own");
         }
     }
     buffer_add_text(text, ".");
@@ -362,7 +362,8 @@ void certificate_state(const struct certificate *certificate, char *text, size_t
         state_unfinished(&words, certificate);
         break;
     }
-    if (certificate_is_given(certificate) && certificate_count(proof, FAULT_KINDS).proving > 0) {
+    if (certificate_is_certified(certificate) &&
+        certificate_count(proof, FAULT_KINDS).proving > 0) {
         buffer_add_text(&words, " The check is proven: with unsafe settings");
         add_options(&words, certificate);
         buffer_add_text(&words, ", ");

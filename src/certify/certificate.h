@@ -148,12 +148,12 @@ double certificate_bound(size_t faults);
 /* Returns whether fault `number` of a series could have shown a loss: rows were acknowledged since
  * the previous fault, and everything was read back after fault `number`. A bound counts only such
  * faults. */
-bool certificate_is_telling(const struct fault_series *series, size_t number);
+bool certificate_could_show_loss(const struct fault_series *series, size_t number);
 
 /* Numbers of the faults of one kind. */
 struct fault_tally {
     size_t done;
-    size_t telling; /* number of telling faults, see certificate_is_telling */
+    size_t telling; /* number of faults that could show a loss: certificate_could_show_loss */
     size_t broken;  /* number of faults with a finding or a failure */
     size_t failed;  /* number of faults with a failure */
     size_t proving; /* number of faults for which certificate_is_proof returns true */
@@ -167,7 +167,7 @@ struct fault_tally certificate_count(const struct fault_series *series, enum fau
 
 /* Returns whether the server is certified: no fault had a finding, and at least one fault could
  * have shown a loss. */
-bool certificate_is_given(const struct certificate *certificate);
+bool certificate_is_certified(const struct certificate *certificate);
 
 /* The noun for a kind of fault in a sentence: "power loss", "power losses". */
 struct fault_nouns {

@@ -76,7 +76,8 @@ static void write_fault(FILE *stream, const char *run, const struct fault_series
     csv_decimal(&csv, "read_s", seconds_of(result->read_ns), 3);
     csv_count(&csv, "rows_read", result->rows_read);
     csv_count(&csv, "is_read", result->is_read ? 1 : 0);
-    csv_count(&csv, "is_telling", series != NULL && certificate_is_telling(series, number) ? 1 : 0);
+    csv_count(&csv, "is_telling",
+              series != NULL && certificate_could_show_loss(series, number) ? 1 : 0);
     for (size_t i = 0; i < FINDING_COUNT; i++) {
         char column[40];
         snprintf(column, sizeof column, "found_%s", finding_words[i].key);
@@ -125,7 +126,7 @@ static void add_result(struct tree array, const struct fault_series *series, siz
     tree_number(tree, "read_s", seconds_of(result->read_ns));
     tree_count(tree, "rows_read", result->rows_read);
     tree_bool(tree, "is_read", result->is_read);
-    tree_bool(tree, "is_telling", certificate_is_telling(series, number));
+    tree_bool(tree, "is_telling", certificate_could_show_loss(series, number));
     const struct tree found = tree_object(tree, "found");
     for (size_t i = 0; i < FINDING_COUNT; i++) {
         tree_count_if(found, finding_words[i].key, certificate_has(result, (enum fault_finding)i),
@@ -193,7 +194,7 @@ static bool write_json(FILE *stream, const struct certificate *certificate, cons
     tree_count(root, "format", CERTIFICATE_FORMAT);
     tree_text(root, "program", "append");
     tree_text(root, "version", APPEND_VERSION);
-    tree_bool(root, "is_certified", certificate_is_given(certificate));
+    tree_bool(root, "is_certified", certificate_is_certified(certificate));
     tree_text(root, "verdict", verdict_words[certificate->verdict]);
     certificate_state(certificate, text, sizeof text);
     tree_text(root, "statement", text);
@@ -283,7 +284,7 @@ bool certificate_write_junit(FILE *stream, const struct certificate *certificate
     const char *wrong = certificate->verdict == CERTIFICATE_UNFINISHED ? "error" : "failure";
     certificate_state(certificate, text, sizeof text);
     junit_add_case(&suite, "append.certify", "certificate",
-                   certificate_is_given(certificate) ? NULL : wrong,
+                   certificate_is_certified(certificate) ? NULL : wrong,
                    verdict_words[certificate->verdict], text);
     if (unwritten[0] != '\0') {
         junit_add_case(&suite, "append.certify", "files", "error", "not-written", unwritten);

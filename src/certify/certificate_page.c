@@ -41,7 +41,7 @@ static const char *const *style_of(const struct certificate *certificate)
                              *const open[] = {"NOT CERTIFIED", "degraded", "!"},
                              *const broken[] = {"NOT CERTIFIED", "invalid", "✕"};
     const char *const *others = certificate->verdict == CERTIFICATE_BROKEN ? broken : open;
-    return certificate_is_given(certificate) ? given : others;
+    return certificate_is_certified(certificate) ? given : others;
 }
 
 static const struct fault_result *last_of(const struct fault_series *series)
@@ -262,9 +262,9 @@ static const char *describe_result(const struct fault_series *series, size_t num
     if (text->length > 0) {
         return "invalid";
     }
-    const bool is_telling = certificate_is_telling(series, number);
-    buffer_add_text(text, is_telling ? "clean" : "shows nothing");
-    return is_telling ? "valid" : "degraded";
+    const bool could_show_loss = certificate_could_show_loss(series, number);
+    buffer_add_text(text, could_show_loss ? "clean" : "shows nothing");
+    return could_show_loss ? "valid" : "degraded";
 }
 
 static void add_faults(struct buffer *html, const char *heading, const struct fault_series *series)
@@ -316,7 +316,8 @@ static void add_proof(struct buffer *html, const struct certificate *certificate
                               "this machine.</p>\n");
         return;
     }
-    add_faults(html, "Proof run: each fault, with unsafe settings that must lose rows", proof);
+    add_faults(html, "Proof run: the same faults with an unsafe setting, which must lose rows",
+               proof);
 }
 
 void certificate_add_page(struct buffer *html, const struct certificate *certificate,

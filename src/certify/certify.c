@@ -344,7 +344,7 @@ static void aim(struct course *course, struct fault *fault)
     }
     const int64_t before_ns = *moment;
     if (fault->aim == FAULT_IN_CHECKPOINT) {
-        atomic_fetch_add(&account->checkpoints, 1);
+        atomic_fetch_add(&account->checkpoints_asked, 1);
     }
     while (*moment == before_ns && mono_now_ns() < until_ns) {
         mono_sleep(AIM_STEP_NS);
@@ -651,7 +651,7 @@ void certify_run(struct certificate *certificate, struct subject *subject, const
         certificate->code = is_broken ? EXIT_CODE_SHORT : EXIT_CODE_OK;
         if (!go_on(&course) && !is_broken) {
             give_up(&course);
-        } else if (!is_broken && !certificate_is_given(certificate)) {
+        } else if (!is_broken && !certificate_is_certified(certificate)) {
             certificate->code = EXIT_CODE_INVALID;
             snprintf(certificate->reason, sizeof certificate->reason,
                      "no fault could have shown a loss: no row was acknowledged before a fault");

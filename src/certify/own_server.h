@@ -44,7 +44,7 @@ struct disk {
     const char *folder; /* folder on which the disk is mounted */
     char device[40]; /* name of the loop device, "/dev/loop3"; "" while the disk is not mounted */
     bool is_cut;     /* the power was cut, and the disk is not mounted again yet */
-    bool is_theirs;  /* the file system is the user's, and `mount` describes it */
+    bool is_users;   /* the file system is the user's, and `mount` describes it */
     bool is_guarded; /* append has made the folder below the user's file system immutable */
     struct disk_mount mount;
 };

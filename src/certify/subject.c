@@ -96,7 +96,7 @@ enum status subject_break(struct subject *subject, const struct fault *fault, in
     case FAULT_RESTART:
         return subject_order(subject, SERVER_SHUT, error);
     case FAULT_NETWORK:
-        atomic_fetch_add(&account->cut, 1);
+        atomic_fetch_add(&account->cuts_asked, 1);
         return STATUS_OK;
     case FAULT_KINDS:
         break;

@@ -421,7 +421,7 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
                  (int)keeper);
         return refuse(error, path, why, "unmount it there or end that process");
     }
-    disk->is_theirs = true;
+    disk->is_users = true;
     disk->mount = mount;
     disk->folder = disk->mount.folder;
     disk->type = disk->mount.type;

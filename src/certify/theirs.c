@@ -214,7 +214,7 @@ static enum status stop(struct subject *subject, struct error *error)
     return STATUS_OK;
 }
 
-static enum status go_on(struct subject *subject, struct error *error)
+static enum status continue_server(struct subject *subject, struct error *error)
 {
     (void)error;
     close(subject->guarding);
@@ -286,7 +286,7 @@ static enum status order(struct subject *subject, enum server_order order, struc
 {
     static enum status (*const orders[])(struct subject *, struct error *) = {
         [SERVER_START] = start,   [SERVER_CHECK] = check, [SERVER_EXPECT] = expect,
-        [SERVER_KILL] = kill_all, [SERVER_STOP] = stop,   [SERVER_CONTINUE] = go_on,
+        [SERVER_KILL] = kill_all, [SERVER_STOP] = stop,   [SERVER_CONTINUE] = continue_server,
         [SERVER_SHUT] = shut};
     return orders[order](subject, error);
 }

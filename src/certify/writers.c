@@ -207,7 +207,7 @@ static void *write_checkpoints(void *argument)
     struct adapter_conn *conn = NULL;
     struct buffer sql = {0};
     struct error error = {.kind = ERROR_NONE};
-    unsigned done = atomic_load(&account->checkpoints);
+    unsigned done = atomic_load(&account->checkpoints_asked);
     if (adapter->open(adapter, &target, &conn, &error) != STATUS_OK) {
         return NULL;
     }
@@ -221,7 +221,7 @@ static void *write_checkpoints(void *argument)
         ask_write(&sql, words, &info, rows_table_names[0], NULL, 0);
     }
     while (is_able && !atomic_load(&account->is_over)) {
-        const unsigned asked = atomic_load(&account->checkpoints);
+        const unsigned asked = atomic_load(&account->checkpoints_asked);
         if (asked != done) {
             atomic_store(&account->checkpoint_ns, mono_now_ns());
             struct answer answer = {.take = NULL};
@@ -245,9 +245,9 @@ static void *write_checkpoints(void *argument)
 static void watch(struct writer *writers, unsigned count)
 {
     struct account *account = writers->of->account;
-    unsigned done = atomic_load(&account->cut);
+    unsigned done = atomic_load(&account->cuts_asked);
     while (!atomic_load(&account->is_over)) {
-        const unsigned asked = atomic_load(&account->cut);
+        const unsigned asked = atomic_load(&account->cuts_asked);
         for (unsigned i = 0; i < count && asked != done; i++) {
             line_cut(&writers[i].line, NULL, NULL);
         }

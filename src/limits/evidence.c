@@ -364,7 +364,7 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
 {
     const struct error *error = &attribution->first->error;
     const bool is_client = side == LIMIT_CLIENT;
-    const bool is_hidden = !is_client && strcmp(error->limit, ERROR_LIMIT_TASKS_LIKELY) == 0;
+    const bool is_likely_only = !is_client && strcmp(error->limit, ERROR_LIMIT_TASKS_LIKELY) == 0;
     const uint64_t refused =
         attribution->evidence->growth[is_client ? EVIDENCE_CLIENT_FORKS : EVIDENCE_SERVER_FORKS];
     const struct limit *limit =
@@ -376,7 +376,7 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
             limit = one;
         }
     }
-    if (limit == NULL && is_hidden) {
+    if (limit == NULL && is_likely_only) {
         return; /* there is no evidence */
     }
     struct finding *finding =
@@ -384,7 +384,7 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
                     limit == NULL ? side : limit->side, "unknown thread limit");
     if (is_client) {
         say(finding, "pthread_create: %s", strerror(error->native_code));
-    } else if (is_hidden) {
+    } else if (is_likely_only) {
         say(finding, "the server sent an error before TLS began, probably because the server "
                      "cannot start a process");
     } else {
@@ -577,7 +577,7 @@ static void name_lost(const struct attribution *attribution)
     } else {
         say(finding, "connections were lost, but the server still runs");
     }
-    say(finding, "; the first connection was lost %s into the run",
+    say(finding, "; the first loss of a connection was %s into the run",
         UNITS_NS(attribution->first->first_ns - attribution->result->start_mono_ns));
     if (kills > 0) {
         say(finding, "; the kernel killed %llu process%s of %s because memory ran out",

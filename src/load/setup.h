@@ -34,7 +34,8 @@ struct setup_made {
     int64_t load_ns;
 };
 
-/* Sessions whose connections append has cut: the server may still be at work on their calls. */
+/* Sessions whose connections this program has cut: the server may still be at work on the calls of
+ * these sessions. */
 struct cut_list {
     struct cut_session {
         struct session_name name;

@@ -83,7 +83,7 @@ static enum status open_connection(struct task *task, struct adapter_conn **conn
     struct target target = target_at(task->plan, task->host);
     target.creates_nothing = task->creates_nothing;
     if (is_first && target.host != NULL && adapter->recognise != NULL) {
-        target.is_another = find_other_database;
+        target.speaks_another_protocol = find_other_database;
         target.silence_context = task;
     }
     if (!is_first && interrupt_requested()) {
@@ -97,7 +97,7 @@ static enum status open_connection(struct task *task, struct adapter_conn **conn
         const enum status status = open_any(task, &target, connection, error);
         const bool is_odd = status != STATUS_OK &&
                             (error->kind == ERROR_TIMEOUT || error->kind == ERROR_UNSUPPORTED);
-        if (target.is_another != NULL &&
+        if (target.speaks_another_protocol != NULL &&
             (task->other != NULL || (is_odd && find_other_database(task)))) {
             error_clear(error);
             error_set(error, ERROR_UNSUPPORTED, 0, NULL,

@@ -212,7 +212,8 @@ struct rank_result {
         warm_up[RECORDER_COUNTERS]; /* sums of the counters over the rank's sessions, of the whole
                                        run and of the warm-up */
     int64_t start_mono_ns;          /* monotonic start of the run, on the rank's own clock */
-    int64_t gate_late_ns;           /* time from the agreed moment until the rank's gate opened */
+    int64_t gate_late_ns;    /* time from the start that all ranks agreed on until the gate of this
+                                rank opened */
     int64_t clock_offset_ns; /* difference of the rank's clock from rank 0's clock, at the end */
     int64_t clock_error_ns;  /* the largest error of clock_offset_ns */
     int64_t clock_drift_ns;  /* change of clock_offset_ns since the start */
@@ -253,7 +254,8 @@ struct result {
     size_t rank_count;          /* number of ranks; 0 without ranks */
     struct rank_result *ranks;  /* results of the ranks, indexed by number of the rank; owned */
     unsigned resource_rank;     /* number of the rank that `resources` describes */
-    int64_t gate_late_ns;       /* time from the agreed moment until this process's gate opened */
+    int64_t gate_late_ns; /* time from the start that all ranks agreed on until the gate of this
+                             process opened */
     /* number of sessions whose threads still run the script and need the plan */
     uint64_t sessions_left;
     uint64_t sessions_ended; /* number of cut sessions whose work was still running at the server,

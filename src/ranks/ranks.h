@@ -55,10 +55,10 @@ bool ranks_open_run(struct ranks *ranks, struct buffer *order, int *in);
 /* Passes messages on between the program and the other ranks. Waits for at most limit_ns. */
 void ranks_carry(struct ranks *ranks, int64_t limit_ns);
 
-/* Ends a run. `code` is not the exit code of the program: it is OK unless this rank could not start
- * the program or was interrupted, and *error then has the reason. Returns the first code that is
- * not OK, like ranks_agree; no further run begins then. At rank 0 a rank that does not report
- * its code in time counts as lost. */
+/* Ends a run. `code` is OK unless this rank could not start the program of the run or was
+ * interrupted, and *error then has the reason; it is not the exit code of that program. Returns the
+ * first code of all ranks that is not OK, like ranks_agree; after such a code no further run
+ * begins. At rank 0 a rank that does not report its code in time counts as lost. */
 enum exit_code ranks_close_run(struct ranks *ranks, enum exit_code code, struct error *error);
 
 /* Returns whether this process prints the messages of the run: it is alone, or it is rank 0. */

@@ -190,7 +190,7 @@ bool ranks_is_beating(const struct ranks *ranks, unsigned rank);
 /* Returns whether the rank has been silent for too long while sessions live. */
 bool ranks_is_silent(const struct ranks *ranks, unsigned rank);
 
-/* Returns whether the rank has been silent for too long before the run. */
+/* Returns whether the run has not begun and the rank has been silent for too long. */
 bool ranks_is_silent_before_run(const struct ranks *ranks, unsigned rank);
 
 /* Returns the time between the beats of a rank while sessions live. */

@@ -198,9 +198,11 @@ static enum status find_in_stage(const struct expectations *expectations, struct
         return STATUS_REJECTED;
     }
     if (expectations->stages->stages[new->stage - 1].duration_ns == 0) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "bound '%s': stage %u is a jump and has no figures: name the next stage",
-                  new->bound.text, new->stage);
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "bound '%s': stage %u takes no time and has no figures: use the number of the next "
+            "stage",
+            new->bound.text, new->stage);
         return STATUS_REJECTED;
     }
     new->choice.count = 1;

@@ -136,7 +136,7 @@ static void mark_short_of(struct run_files *files, int file, int number, const c
         return;
     }
     __fpurge(stream);
-    /* on a full disk, ftruncate may also fail; the shortage already names the file */
+    /* on a full disk, ftruncate may also fail; the message about the disk already names the file */
     if (ftruncate(fileno(stream), files->whole_bytes[file]) != 0) {
         clearerr(stream);
     }

@@ -81,8 +81,9 @@ static const struct {
     [ANSWER_NOT_FOUND] = {MHD_HTTP_NOT_FOUND, "not found: see /\n"},
     [ANSWER_WRONG_METHOD] = {MHD_HTTP_METHOD_NOT_ALLOWED,
                              "use GET for / and /live.json, POST for /control\n"},
-    [ANSWER_WRONG_HOST] = {MHD_HTTP_MISDIRECTED_REQUEST,
-                           "use the address that append printed, with its port\n"},
+    [ANSWER_WRONG_HOST] =
+        {MHD_HTTP_MISDIRECTED_REQUEST,
+         "the Host of the request is wrong: use the address and port that append printed\n"},
     [ANSWER_FORBIDDEN] = {MHD_HTTP_FORBIDDEN,
                           "open the whole address that append printed, with the part after #\n"},
     [ANSWER_WRONG_TYPE] = {MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,

@@ -243,7 +243,9 @@ static const struct {
     {MHD_HTTP_OK, "append: see /metrics\n"},
     {MHD_HTTP_NOT_FOUND, "not found: see /metrics\n"},
     {MHD_HTTP_METHOD_NOT_ALLOWED, "use GET or HEAD\n"},
-    {MHD_HTTP_FORBIDDEN, "in the URL, use an IP address, localhost or the name of this machine\n"},
+    {MHD_HTTP_FORBIDDEN,
+     "the host in the URL is not accepted: use an IP address, localhost or the name of this "
+     "machine\n"},
 };
 
 struct metrics_http {

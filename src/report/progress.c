@@ -265,8 +265,8 @@ static void hint_at_reads(struct progress *progress, const struct progress_state
                            (double)plan->records / rows_of(now);
     char line[LINE_BYTES];
     snprintf(line, sizeof line,
-             "about %s left, most of it for reading after each append; a run with --read none "
-             "takes about %s",
+             "about %s left, most of it for the read after each batch; the whole run would take "
+             "about %s with --read none",
              SECONDS(left), SECONDS(without));
     notice_keep(&progress->notice, line);
 }

@@ -291,10 +291,11 @@ static void read_index_list(lua_State *lua, struct script_dataset *dataset, cons
     luaL_buffinit(lua, &lines);
     for (lua_Integer i = 1; i <= count; i++) {
         lua_rawgeti(lua, list, i);
-        DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING && strchr(lua_tostring(lua, -1), '\n') == NULL,
-               "dataset '%s': index must be a list of texts, each with the columns of an index: "
-               "{\"a\", \"b, c\"}",
-               name);
+        DEMAND(
+            lua, lua_type(lua, -1) == LUA_TSTRING && strchr(lua_tostring(lua, -1), '\n') == NULL,
+            "dataset '%s': index must be a list of texts of one line, each with the columns of an "
+            "index: {\"a\", \"b, c\"}",
+            name);
         luaL_addvalue(&lines);
         luaL_addchar(&lines, '\n');
     }
@@ -311,7 +312,8 @@ static void read_index_list(lua_State *lua, struct script_dataset *dataset, cons
 static void read_indexes(lua_State *lua, struct script_dataset *dataset, const char *name)
 {
     DEMAND(lua, lua_istable(lua, -1),
-           "dataset '%s': index must be a list of texts, each with the columns of an index: "
+           "dataset '%s': index must be a list of texts of one line, each with the columns of an "
+           "index: "
            "{\"a\", \"b, c\"}",
            name);
     const int table = lua_gettop(lua);

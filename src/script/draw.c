@@ -179,7 +179,7 @@ struct conversion {
     size_t before; /* number of bytes of text between the previous conversion and this one */
     int width;
     char type;
-    bool is_abandoned, has_sign, has_blank, has_zeros, has_prefix;
+    bool is_left_aligned, has_sign, has_blank, has_zeros, has_prefix;
 };
 
 struct format {
@@ -652,7 +652,7 @@ static const char *read_conversion(const char *text, struct conversion *conversi
     for (;; text++) {
         switch (*text) {
         case '-':
-            conversion->is_abandoned = true;
+            conversion->is_left_aligned = true;
             continue;
         case '+':
             conversion->has_sign = true;
@@ -904,8 +904,8 @@ static char *write_number(char *at, const struct conversion *conversion, int64_t
     const size_t length = (size_t)(text + sizeof text - first);
     const size_t width = (size_t)conversion->width;
     const size_t fill = width > prefix_length + length ? width - prefix_length - length : 0;
-    const bool has_zeros = conversion->has_zeros && !conversion->is_abandoned;
-    if (!has_zeros && !conversion->is_abandoned) {
+    const bool has_zeros = conversion->has_zeros && !conversion->is_left_aligned;
+    if (!has_zeros && !conversion->is_left_aligned) {
         at = add_fill(at, ' ', fill);
     }
     memcpy(at, prefix, prefix_length);
@@ -915,7 +915,7 @@ static char *write_number(char *at, const struct conversion *conversion, int64_t
     }
     memcpy(at, first, length);
     at += length;
-    return conversion->is_abandoned ? add_fill(at, ' ', fill) : at;
+    return conversion->is_left_aligned ? add_fill(at, ' ', fill) : at;
 }
 
 static int64_t draw_integer(const struct draw *draw, struct draw_stream *stream)

@@ -89,13 +89,13 @@ struct script_state {
     const struct script *script; /* script that the state runs; borrowed */
     struct script *declaring;    /* the script, while script_load declares it; else NULL */
     struct script_place place;
-    size_t used_bytes;    /* number of bytes that Lua has allocated */
-    bool is_memory_gone;  /* the latest failed allocation was within the state's limit: this machine
-                             has no memory left */
-    int64_t alone_cpu_ns; /* CPU time at the moment when the top level, on_session or a batch of
-                             rows began */
-    bool is_ending;       /* the run has ended, but the function still runs */
-    int64_t ending_ns;    /* moment at which is_ending became true */
+    size_t used_bytes;             /* number of bytes that Lua has allocated */
+    bool is_machine_out_of_memory; /* the latest failed allocation was within the state's limit:
+                            this machine has no memory left */
+    int64_t alone_cpu_ns;  /* CPU time at the moment when the top level, on_session or a batch of
+                              rows began */
+    bool is_ending;        /* the run has ended, but the function still runs */
+    int64_t ending_ns;     /* moment at which is_ending became true */
     int64_t ending_cpu_ns; /* CPU time after which the function counts as endless; INT64_MAX until
                               the function has run for ENDING_NS after the end of the run */
     bool is_declaring;     /* the top level runs */

@@ -53,12 +53,12 @@ static void *allocate(void *context, void *old, size_t old_bytes, size_t bytes)
         return NULL;
     }
     if (bytes > had && state->used_bytes + (bytes - had) > STATE_BYTES_MAX) {
-        state->is_memory_gone = false;
+        state->is_machine_out_of_memory = false;
         return NULL;
     }
     void *moved = realloc(old, bytes);
     if (moved == NULL) {
-        state->is_memory_gone = true;
+        state->is_machine_out_of_memory = true;
         return NULL;
     }
     state->used_bytes += bytes - had;
@@ -288,7 +288,7 @@ static int call_pairs(lua_State *lua)
 void sandbox_note_memory(struct script_state *state)
 {
     const char *name = state->script->source->chunk_name + 1;
-    if (state->is_memory_gone) {
+    if (state->is_machine_out_of_memory) {
         state->why_kind = ERROR_MEMORY;
         snprintf(state->why, sizeof state->why, "%s: out of memory for a script", name);
     } else {
@@ -302,7 +302,7 @@ void sandbox_note_memory(struct script_state *state)
 _Noreturn void sandbox_fail_memory(lua_State *lua)
 {
     struct script_state *state = state_of(lua);
-    state->is_memory_gone = true;
+    state->is_machine_out_of_memory = true;
     sandbox_note_memory(state);
     sandbox_end(lua, SCRIPT_WRONG);
     abort();

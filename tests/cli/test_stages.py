@@ -100,7 +100,7 @@ class Stages(harness.Case):
                 (("2", "9", "null:", "--stage-disconnect"), "needs --stage"),
                 (("null:", "--stage", "1s:2", "--expect", "stage2.errors==0"), "the run has 1 stage"),
                 (("2", "9", "null:", "--expect", "stage1.errors==0"), "no stages: give --stage"),
-                (("null:", "--stage", "0s:2,1s:2", "--expect", "stage1.errors==0"), "stage 1 is a jump"),
+                (("null:", "--stage", "0s:2,1s:2", "--expect", "stage1.errors==0"), "stage 1 takes no time and has no figures"),
                 (("null:", "--stage", "1s:2", "--expect", "stage1.foo==0"), "'foo' is not a figure"),
                 (("null:", "--stage", "1s:2", "--expect", "stage1.read.max<1"), "the unit|a unit|no unit"),
                 (("null:", "--stage", ",".join(["1s:1"] * 101)), "more than 100 stages")):

@@ -39,7 +39,7 @@ class BadInput(harness.Case):
                "column 'a': key must be true, \"auto\", or the column's place in the primary key (1 to 16)")
               for key in ("1.5", "0", "-1", "17", '"all"')),
             (f'dataset("t", 1, {{{column}}}, {{indx = {{"a"}}}})', "a dataset has no option 'indx'"),
-            (f'dataset("t", 1, {{{column}}}, {{index = "a"}})', "index must be a list of texts, each with the columns of an index"),
+            (f'dataset("t", 1, {{{column}}}, {{index = "a"}})', "index must be a list of texts of one line, each with the columns of an index"),
             (f'dataset("t", 1, {{{column}}}, {{index = {{sqlite = "a"}}}})', "must be a list"),
             ('dataset("t\\"; DROP", 1, {{"a", "int32", row()}})', "'t\"; DROP' is not a valid dataset name: use letters, digits, _ and -"),
             ('keys("zipfian", 1, 10, {thetta = 1})', "keys has no option 'thetta'"),

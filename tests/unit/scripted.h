@@ -31,13 +31,13 @@ enum {
     BATCH = 100
 };
 
-/* The failure that the adapter makes: session `victim` gets the answer `status` to its call number
- * `call` (from 1) of `step`. A test writes this before the threads start. */
+/* The failure that the adapter makes: session `failing_session` gets the answer `status` to its
+ * call number `call` (from 1) of `step`. A test writes this before the threads start. */
 struct scripted {
     enum step step;
     enum status status;
     enum error_kind kind;
-    int victim; /* index of the session, in the order of opening; -1 = every session */
+    int failing_session; /* index of the session, in the order of opening; -1 = every session */
     unsigned call;
     unsigned calls_failing; /* number of consecutive calls that fail */
     uint64_t accepted;      /* rows that a failing append_rows or append_close still accepts */
@@ -83,7 +83,8 @@ struct adapter_conn {
 static inline enum status answer(struct adapter_conn *conn, enum step step, struct error *error)
 {
     const unsigned call = ++conn->calls[step];
-    if (step != script.step || (script.victim >= 0 && script.victim != conn->number) ||
+    if (step != script.step ||
+        (script.failing_session >= 0 && script.failing_session != conn->number) ||
         call < script.call || call >= script.call + script.calls_failing) {
         return STATUS_OK;
     }
@@ -171,7 +172,7 @@ static inline enum status scripted_append_close(struct adapter_conn *conn, uint6
     const enum status status = answer(conn, STEP_CLOSE, error);
     /* a scripted STATUS_OK with `accepted` rows succeeds but acknowledges only these rows */
     const bool is_short = script.step == STEP_CLOSE && script.status == STATUS_OK &&
-                          script.accepted > 0 && conn->number == script.victim &&
+                          script.accepted > 0 && conn->number == script.failing_session &&
                           conn->calls[STEP_CLOSE] == script.call;
     *accepted = status == STATUS_OK && !is_short ? conn->pending : script.accepted;
     if (conn->calls[STEP_CLOSE] == watch.batches) {

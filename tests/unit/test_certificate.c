@@ -141,10 +141,9 @@ TEST(test_clean)
     fill(10, 10);
     expect_statement("No acknowledged row was lost, doubled or changed in 20 faults (10 kills, 10 "
                      "power losses): "
-                     "with 95 % confidence fewer than 15 % of such faults lose a row; of the power "
-                     "losses alone, "
-                     "fewer than 30 %.");
-    assert_true(certificate_is_given(&certificate));
+                     "with 95 % confidence fewer than 15 % of such faults lose a row; counting "
+                     "only power losses, fewer than 30 %.");
+    assert_true(certificate_is_certified(&certificate));
     fill(0, 300);
     expect_statement(
         "No acknowledged row was lost, doubled or changed in 300 faults (300 power losses): with "
@@ -152,9 +151,8 @@ TEST(test_clean)
     fill(18, 2);
     expect_statement(
         "No acknowledged row was lost, doubled or changed in 20 faults (18 kills, 2 power losses): "
-        "with 95 % confidence fewer than 15 % of such faults lose a row; the power losses alone "
-        "are "
-        "too few for a bound.");
+        "with 95 % confidence fewer than 15 % of such faults lose a row; the power losses are "
+        "too few for a bound of their own.");
     fill(0, 1);
     expect_statement("No acknowledged row was lost, doubled or changed in 1 fault (1 power loss). "
                      "These are too few faults to bound the share of faults that lose a row.");
@@ -191,14 +189,14 @@ TEST(test_clean_with_faults_that_show_nothing)
     results[0].acknowledged = results[1].acknowledged = 0;
     expect_statement("NOT certified: 2 faults (2 power losses) could not have shown a loss, "
                      "because the server had acknowledged no row. Nothing is proven.");
-    assert_false(certificate_is_given(&certificate));
+    assert_false(certificate_is_certified(&certificate));
     fill(0, 1);
     results[0].is_read = false;
     expect_statement("NOT certified: 1 fault (1 power loss) could not have shown a loss, because "
                      "not all rows were read back. Nothing is proven.");
     fill(0, 0);
     certificate.series.planned = 3;
-    assert_false(certificate_is_given(&certificate));
+    assert_false(certificate_is_certified(&certificate));
 }
 
 TEST(test_clean_after_a_proof)
@@ -230,7 +228,7 @@ TEST(test_broken)
         "power losses). The first finding was after fault 3, a power loss 2.10 ms after an "
         "acknowledgement: "
         "session 3, transaction 17: lost.");
-    assert_false(certificate_is_given(&certificate));
+    assert_false(certificate_is_certified(&certificate));
     results[4].findings[FINDING_LOST] = 1;
     for (int i = FINDING_DUPLICATE; i < FINDING_COUNT; i++) {
         results[4].findings[i] = (uint64_t)i;
@@ -559,7 +557,7 @@ TEST_BETWEEN(test_page_of_an_unproven_run, make_folder, remove_folder)
     assert_part(page, "<th scope=\"row\">fsync</th><td class=\"words\" data-name=\"value\">–</td>"
                       "<td class=\"words\" data-name=\"in the proof run\">off</td>");
     assert_null(strstr(page, "<h3>Each fault</h3>"));
-    assert_part(page, "<h3>Proof run: each fault");
+    assert_part(page, "<h3>Proof run: the same faults");
     free(page);
 }
 

@@ -513,7 +513,8 @@ TEST_BETWEEN(test_maps, set_up_pair, tear_down)
     assert_string_equal(fix(LIMIT_MAP_COUNT, LIMIT_SERVER), "sysctl -w vm.max_map_count=302");
 }
 
-/* Each of the first threads also takes an arena of 64 MiB, as long as there is room for it. */
+/* Each thread also takes an arena of 64 MiB until the address space has no room for another arena;
+ * the remaining threads take none. */
 TEST_BETWEEN(test_address_space, set_up_pair, tear_down)
 {
     const unsigned long long mib = 1 << 20, each = 65536 + 4096;

@@ -221,19 +221,20 @@ TEST(test_wait_without_end)
 }
 
 static unsigned looks; /* how often the probe was called */
-static bool is_another;
+static bool speaks_another_protocol;
 
 static bool look(void *context)
 {
     assert_ptr_equal(context, &looks);
     looks++;
-    return is_another;
+    return speaks_another_protocol;
 }
 
 /* A server that is silent at first is probed once; a server that has sent something is not. */
 TEST(test_deadline)
 {
-    struct target target = {.connect_timeout_s = 1, .is_another = look, .silence_context = &looks};
+    struct target target = {
+        .connect_timeout_s = 1, .speaks_another_protocol = look, .silence_context = &looks};
     struct client_deadline deadline;
     int ends[2];
     (void)state;
@@ -254,7 +255,7 @@ TEST(test_deadline)
         client_deadline_begin(&deadline, &target, is_first);
         assert_int_equal(deadline.rest_s > 0, is_first);
         looks = 0;
-        is_another = i == 0;
+        speaks_another_protocol = i == 0;
         if (has_spoken) {
             assert_int_equal(write(ends[1], "x", 1), 1);
             assert_int_equal(client_deadline_wait(&deadline, ends[0], POLLIN), 1);

@@ -548,13 +548,16 @@ TEST(test_declarations)
          ":1: a text, or a table {default = \"…\", mariadb = \"…\"}, is needed here, not a "
          "boolean"},
         {"dataset('t', 0, nil, {index = 'a'})", NULL,
-         ":1: dataset 't': index must be a list of texts, each with the columns of an index: "
+         ":1: dataset 't': index must be a list of texts of one line, each with the columns of an "
+         "index: "
          "{\"a\", \"b, c\"}"},
         {"dataset('t', 0, nil, {index = {5}})", NULL,
-         ":1: dataset 't': index must be a list of texts, each with the columns of an index: "
+         ":1: dataset 't': index must be a list of texts of one line, each with the columns of an "
+         "index: "
          "{\"a\", \"b, c\"}"},
         {"dataset('t', 0, nil, {index = {'a\\nb'}})", NULL,
-         ":1: dataset 't': index must be a list of texts, each with the columns of an index: "
+         ":1: dataset 't': index must be a list of texts of one line, each with the columns of an "
+         "index: "
          "{\"a\", \"b, c\"}"},
         {"dataset('t', 0, nil, {index = {sqlite = 'a'}})", NULL,
          ":1: dataset 't': the indexes of a dialect must be a list: clickhouse = {\"a\", \"b\"}"},

@@ -85,7 +85,7 @@ TEST(test_refused_and_timed_out)
     assert_int_equal(result->sessions.timed_out, 1);
     end(result);
 
-    script.victim = -1;
+    script.failing_session = -1;
     script.kind = ERROR_UNREACHABLE;
     result = run(&plan);
     assert_int_equal(result->sessions.refused, SESSIONS);
@@ -438,7 +438,7 @@ TEST(test_batches_that_were_not_sent)
     assert_int_equal(response->total, 100);
     assert_int_equal(result->totals.counters[RECORDER_RESPONSES_UNANSWERED],
                      result->batches.not_sent + 1);
-    /* the third batch of the victim was due at 23 ms or before, and waits until the end */
+    /* the third batch of the failing session was due at 23 ms or before, and waits until the end */
     assert_in_range(response->max_ns, 77 * MONO_NS_PER_MS, INT64_MAX);
     end(result);
 
@@ -447,8 +447,8 @@ TEST(test_batches_that_were_not_sent)
     result = run(&plan);
     assert_int_equal(result->stop_reason, STOP_DROP);
     assert_int_equal(result->totals.histograms[OPERATION_RESPONSE].total, result->batches.due);
-    /* The run ends at the victim's second batch, which is due at 8 to 15 ms. Later batches are not
-     * counted. */
+    /* The run ends at the failing session's second batch, which is due at 8 to 15 ms. Later batches
+     * are not counted. */
     assert_in_range(result->batches.due, 8, (uint64_t)result->append_ns / MONO_NS_PER_MS + 1);
     end(result);
 }
@@ -575,9 +575,9 @@ static struct plan make_reconnecting(void)
     return plan;
 }
 
-static struct scripted lose(enum step step, int victim, unsigned call)
+static struct scripted lose(enum step step, int failing_session, unsigned call)
 {
-    return (struct scripted){step, STATUS_LOST, ERROR_CONNECTION, victim, call, 1, 0, 0};
+    return (struct scripted){step, STATUS_LOST, ERROR_CONNECTION, failing_session, call, 1, 0, 0};
 }
 
 /* The connection is lost at each step of the third batch. Rows that were handed over stay in doubt.
@@ -789,7 +789,7 @@ TEST(test_a_server_that_is_read_only_for_a_time)
     end(result);
 
     script = refuse;
-    script.victim = -1;
+    script.failing_session = -1;
     script.call = 1;
     result = run(&plan);
     assert_int_equal(result->sessions.dropped, SESSIONS);
@@ -953,7 +953,7 @@ TEST(test_the_end_wakes_waiting_sessions)
     assert_int_equal(result->sessions.finished, SESSIONS - 1);
     end(result);
 
-    script.victim = -1;
+    script.failing_session = -1;
     result = run(&plan);
     assert_int_equal(result->sessions.stopped, SESSIONS);
     result->resources.mean_cpu =

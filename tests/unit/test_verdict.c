@@ -1219,8 +1219,8 @@ static void expect_order(const struct result *result, enum exit_code code, const
     assert_int_equal(result->exit_reason[0] == '\0', code == EXIT_CODE_OK);
 }
 
-static void expect_ranked(struct result *result, const struct judge_context *context,
-                          enum exit_code code, const char *verdict, const char *exit)
+static void expect_reason_order(struct result *result, const struct judge_context *context,
+                                enum exit_code code, const char *verdict, const char *exit)
 {
     judge(result, context);
     expect_order(result, code, verdict, exit);
@@ -1234,76 +1234,85 @@ TEST(test_order_of_the_rules)
     struct verification *v = &r->verification;
     struct row_verification *read = &r->row_verification;
     r->resources.mean_cpu = (struct cpu_shares){95, 2, 3};
-    expect_ranked(r, &rated, EXIT_CODE_OK, "all CPUs of this machine were busy", "");
+    expect_reason_order(r, &rated, EXIT_CODE_OK, "all CPUs of this machine were busy", "");
     rated.rate_rows_per_s = 200;
-    expect_ranked(r, &rated, EXIT_CODE_OK, "only 50 % of the requested rate", "");
+    expect_reason_order(r, &rated, EXIT_CODE_OK, "only 50 % of the requested rate", "");
     counters[RECORDER_READS_FAILED] = 1;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "1 read failed", NULL);
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "1 read failed", NULL);
     counters[RECORDER_FRESH_BEHIND] = 1;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "reads did not show", "1 read failed");
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "reads did not show", "1 read failed");
     read->state = VERIFICATION_DONE;
     read->read = 999;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "the table has 1 more row than this", "1 read");
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "the table has 1 more row than this", "1 read");
     counters[RECORDER_BUSY_RETRIES] = 1;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "the table has 1 more row than were", "1 read");
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "the table has 1 more row than were", "1 read");
     v->lost_at_most = 1;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "all rows of this run are in the table", NULL);
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "all rows of this run are in the table", NULL);
     read->rejected_present = 1;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "1 rejected row", "all rows of this run");
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "1 rejected row", "all rows of this run");
     read->foreign = 1;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "1 row carries", "all rows of this run");
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "1 row carries", "all rows of this run");
     read->duplicates = 1;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "1 row is in the table", "all rows of this run");
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "1 row is in the table",
+                        "all rows of this run");
     v->lost_at_most = 0;
     read->state = VERIFICATION_FAILED;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "the rows were not read back", NULL);
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "the rows were not read back", NULL);
     v->state = VERIFICATION_FAILED;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "the rows were not counted", NULL);
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "the rows were not counted", NULL);
     r->rows = (struct row_ledger){0};
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "no row was acknowledged", NULL);
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "no row was acknowledged", NULL);
     r->rows = (struct row_ledger){.planned = 1000, .rejected = 1000};
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "0 of 1,000 rows", "sessions or rows are missing");
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "0 of 1,000 rows",
+                        "sessions or rows are missing");
     counters[RECORDER_REFUSALS] = 1;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "the server was read-only", "sessions or rows");
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "the server was read-only", "sessions or rows");
     counters[RECORDER_RECONNECTS] = 1;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "1 connection was lost", "sessions or rows");
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "1 connection was lost", "sessions or rows");
     r->sessions.finished = 9;
     r->sessions.stopped = 1;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "only 9 of 10 sessions", "sessions or rows");
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "only 9 of 10 sessions", "sessions or rows");
     r->sessions_cut = 1;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "1 of 10 sessions had no answer", NULL);
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "1 of 10 sessions had no answer", NULL);
     add_cause(r, CAUSE_APPEND, "no privilege");
     r->causes.entries[0].status = STATUS_FATAL;
-    expect_ranked(r, &rated, EXIT_CODE_SERVER, "1 of 10 sessions had", "the server refused every");
+    expect_reason_order(r, &rated, EXIT_CODE_SERVER, "1 of 10 sessions had",
+                        "the server refused every");
     r->stop_reason = STOP_CONDITION;
-    expect_ranked(r, &rated, EXIT_CODE_EXPECTATION, "stopped by --stop-when", NULL);
+    expect_reason_order(r, &rated, EXIT_CODE_EXPECTATION, "stopped by --stop-when", NULL);
     r->resources.mean_cpu = (struct cpu_shares){95, 3, 90};
-    expect_ranked(r, &rated, EXIT_CODE_INVALID, "client-bound", "INVALID: client-bound");
+    expect_reason_order(r, &rated, EXIT_CODE_INVALID, "client-bound", "INVALID: client-bound");
     r->resources.suspended_ns = 1500000000;
-    expect_ranked(r, &rated, EXIT_CODE_INVALID, "append itself stood", "INVALID: append itself");
+    expect_reason_order(r, &rated, EXIT_CODE_INVALID, "append itself stood",
+                        "INVALID: append itself");
     r->sessions.refused = 1;
     r->sessions.requested++;
-    expect_ranked(r, &rated, EXIT_CODE_SERVER, "append itself stood still", "1 of 11 sessions");
+    expect_reason_order(r, &rated, EXIT_CODE_SERVER, "append itself stood still",
+                        "1 of 11 sessions");
     r->sessions.not_started = 1;
     r->sessions.requested++;
     add_cause(r, CAUSE_THREAD, "no thread");
-    expect_ranked(r, &rated, EXIT_CODE_CLIENT_LIMIT, "append itself stood still", "no thread");
+    expect_reason_order(r, &rated, EXIT_CODE_CLIENT_LIMIT, "append itself stood still",
+                        "no thread");
     rated.untraced = 1;
-    expect_ranked(r, &rated, EXIT_CODE_CLIENT_LIMIT, "the server counted 1 writes", "no thread");
+    expect_reason_order(r, &rated, EXIT_CODE_CLIENT_LIMIT, "the server counted 1 writes",
+                        "no thread");
     r->stop_reason = STOP_RANK;
-    expect_ranked(r, &rated, EXIT_CODE_CLIENT_LIMIT, "a rank was lost", "no thread");
+    expect_reason_order(r, &rated, EXIT_CODE_CLIENT_LIMIT, "a rank was lost", "no thread");
     v->lost_at_most = 1;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "up to 1 acknowledged row is lost", NULL);
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "up to 1 acknowledged row is lost", NULL);
     v->is_shrunk = true;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "the table has fewer rows than before", NULL);
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "the table has fewer rows than before", NULL);
     r->stop_reason = STOP_TOO_FEW;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "only 0 of 12 sessions were up", "the table has");
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "only 0 of 12 sessions were up",
+                        "the table has");
     v->is_shrunk = false;
-    expect_ranked(r, &rated, EXIT_CODE_SHORT, "only 0 of 12 sessions were up", "up to 1 ack");
+    expect_reason_order(r, &rated, EXIT_CODE_SHORT, "only 0 of 12 sessions were up", "up to 1 ack");
     r->stop_reason = STOP_INTERRUPTED;
-    expect_ranked(r, &rated, EXIT_CODE_INTERRUPTED, "the run was interrupted", "interrupted: 0 of");
+    expect_reason_order(r, &rated, EXIT_CODE_INTERRUPTED, "the run was interrupted",
+                        "interrupted: 0 of");
     r->sessions.requested++;
-    expect_ranked(r, &rated, EXIT_CODE_INTERNAL, "a ledger does not balance", NULL);
+    expect_reason_order(r, &rated, EXIT_CODE_INTERNAL, "a ledger does not balance", NULL);
     free(r);
 }
 
@@ -1316,66 +1325,73 @@ TEST(test_order_of_the_rules_with_a_script)
     struct result *r = run.result;
     uint64_t *counters = r->totals.counters;
     counters[RECORDER_RECONNECTS] = 1;
-    expect_ranked(r, &scripted, EXIT_CODE_OK, "1 connection was lost", "");
+    expect_reason_order(r, &scripted, EXIT_CODE_OK, "1 connection was lost", "");
     counters[RECORDER_TRY_NS] = 1000;
     counters[RECORDER_SCRIPT_NS] = 110;
-    expect_ranked(r, &scripted, EXIT_CODE_OK, "the script's own code took 11 %", "");
+    expect_reason_order(r, &scripted, EXIT_CODE_OK, "the script's own code took 11 %", "");
     counters[RECORDER_CHECKS_FAILED] = 1;
-    expect_ranked(r, &scripted, EXIT_CODE_OK, "1 of 0 checks failed", "");
+    expect_reason_order(r, &scripted, EXIT_CODE_OK, "1 of 0 checks failed", "");
     counters[RECORDER_READS_FAILED] = 1;
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "1 of 0 checks failed", "1 read failed");
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "1 of 0 checks failed", "1 read failed");
     r->invariants = &claim;
     r->invariant_count = 1;
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "1 of 1 invariants could not be", NULL);
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "1 of 1 invariants could not be", NULL);
     r->datasets = tables;
     r->dataset_count = COUNT_OF(tables);
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "the rows were not counted", NULL);
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "the rows were not counted", NULL);
     tables[1].surplus = 1;
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "the tables have 1 more row", "the rows were not");
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "the tables have 1 more row",
+                        "the rows were not");
     take_from_committed(&run, 100, COUNT_UNFINISHED);
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "no transaction was committed", NULL);
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "no transaction was committed", NULL);
     r->sessions.requested = 11;
     r->sessions.refused = 1;
-    expect_ranked(r, &scripted, EXIT_CODE_SERVER, "only 10 of 11 sessions", "1 of 11 sessions");
+    expect_reason_order(r, &scripted, EXIT_CODE_SERVER, "only 10 of 11 sessions",
+                        "1 of 11 sessions");
     r->sessions.refused = 0;
     r->sessions.stopped = 1;
     r->sessions.connected = 11;
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "only 10 of 11 sessions finished", NULL);
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "only 10 of 11 sessions finished", NULL);
     run.counts[COUNT_UNFINISHED] = counters[RECORDER_TRANSACTIONS_UNFINISHED] = 90;
     run.counts[COUNT_FAILED] = counters[RECORDER_TRANSACTIONS_FAILED] = 10;
     counters[RECORDER_TRANSACTIONS_REFUSED] = 10;
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "only 10 of 11", "10 of 100 transactions failed");
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "only 10 of 11",
+                        "10 of 100 transactions failed");
     r->sessions.connected = r->sessions.requested = 10;
     r->sessions.stopped = 0;
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "10 of 100 transactions failed", NULL);
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "10 of 100 transactions failed", NULL);
     run.counts[COUNT_UNFINISHED] = counters[RECORDER_TRANSACTIONS_UNFINISHED] = 80;
     run.counts[COUNT_IN_DOUBT] = counters[RECORDER_TRANSACTIONS_IN_DOUBT] = 10;
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "10 of 100 transactions are in doubt", NULL);
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "10 of 100 transactions are in doubt", NULL);
     counters[RECORDER_SCRIPT_NS] = 510;
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "client-bound: the script's", "10 of 100");
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "client-bound: the script's", "10 of 100");
     tables[1].lost = 3;
     r->stop_reason = STOP_SCRIPT;
     claim.rows = 1;
-    expect_ranked(r, &scripted, EXIT_CODE_USAGE, "3 committed rows are lost", "the script has an");
+    expect_reason_order(r, &scripted, EXIT_CODE_USAGE, "3 committed rows are lost",
+                        "the script has an");
     r->sessions.finished = 9;
     r->sessions.stopped = r->sessions_cut = 1;
     r->stop_reason = STOP_COMPLETED;
     tables[1].lost = claim.rows = 0;
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "1 of 10 sessions had no answer", NULL);
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "1 of 10 sessions had no answer", NULL);
     claim.rows = 1;
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "1 of 10 sessions", "1 of 1 invariants is broken");
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "1 of 10 sessions",
+                        "1 of 1 invariants is broken");
     tables[1].lost = 3;
     r->sessions_cut = 0;
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "only 9 of 10 sessions", "3 committed rows");
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "only 9 of 10 sessions", "3 committed rows");
     r->stop_reason = STOP_TOO_FEW;
-    expect_ranked(r, &scripted, EXIT_CODE_SHORT, "only 0 of 10 sessions were up", "3 committed");
+    expect_reason_order(r, &scripted, EXIT_CODE_SHORT, "only 0 of 10 sessions were up",
+                        "3 committed");
     r->stop_reason = STOP_SCRIPT;
     r->sessions.finished = 10;
     r->sessions.stopped = 0;
     tables[1].lost = claim.rows = 0;
-    expect_ranked(r, &scripted, EXIT_CODE_USAGE, "the run stopped: error in the", "the script has");
+    expect_reason_order(r, &scripted, EXIT_CODE_USAGE, "the run stopped: error in the",
+                        "the script has");
     run.counts[COUNT_BEGUN]++;
-    expect_ranked(r, &scripted, EXIT_CODE_INTERNAL, "a ledger does not balance", NULL);
+    expect_reason_order(r, &scripted, EXIT_CODE_INTERNAL, "a ledger does not balance", NULL);
     end_scripted(&run);
 }
 
