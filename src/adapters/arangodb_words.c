@@ -13,14 +13,14 @@ void arangodb_classify_error(unsigned status, const char *body, size_t length,
     } known[] = {
         {11, {STATUS_FATAL, ERROR_AUTH, NULL}},
         {600, {STATUS_REJECTED, ERROR_USAGE, NULL}},
-        {1004, {STATUS_REJECTED, ERROR_READ_ONLY, NULL}},
+        {1004, {STATUS_FATAL, ERROR_READ_ONLY, NULL}},
         {1200, {STATUS_REJECTED, ERROR_SERIALIZATION, NULL}},
         {ARANGODB_NO_DOCUMENT, {STATUS_REJECTED, ERROR_NOT_FOUND, NULL}},
         {ARANGODB_NO_COLLECTION, {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
         {ARANGODB_DUPLICATE, {STATUS_REJECTED, ERROR_DUPLICATE, NULL}},
         {1221, {STATUS_REJECTED, ERROR_DATA, NULL}},
         {ARANGODB_NO_DATABASE, {STATUS_FATAL, ERROR_NOT_FOUND, NULL}},
-        {1429, {STATUS_REJECTED, ERROR_READ_ONLY, NULL}}, /* too few copies for writeConcern */
+        {1429, {STATUS_FATAL, ERROR_READ_ONLY, NULL}}, /* too few copies for writeConcern */
         {1457, {STATUS_LOST, ERROR_TIMEOUT, NULL}},    /* a server in the cluster did not answer */
         {1465, {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* two servers in the cluster lost contact */
         {1496, {STATUS_REJECTED, ERROR_BUSY, NULL}},   /* another server leads the shard now */

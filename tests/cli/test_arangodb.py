@@ -170,7 +170,7 @@ class Servers(databases.StandinEnds, databases.Users, ArangodbCase):
         for status, number in ((403, 1004), (503, 1429)):
             self.standin.rules.add(f"status=POST import@1-3:{status}:{number} write concern not fulfilled")
             _, run = self.load(4, 2000, code=1)
-            self.assertEqual(run.rows["rejected"], 300)
+            self.assertEqual((run.rows["rejected"], run.sessions["dropped"]), (300, 3))
             self.assertEqual(self.cause(run, "read_only")["native_code"], number)
             self.standin.rules.add(f"status=POST import@1-3:{status}:{number} write concern not fulfilled")
             _, run = self.load(4, 2000, "--on-drop", "reconnect")
