@@ -81,7 +81,7 @@ struct comparison {
     struct tree root;
     struct tree differences; /* list of {"name", "a", "b"} */
     struct tree cautions;    /* list of texts */
-    bool has_other_cause;    /* something other than the server may explain a difference */
+    bool is_clouded;         /* something other than the server may explain a difference */
     /* caution that the table had different numbers of rows before A and before B, so that reads
      * cannot be compared; "" if no cell needs this caution */
     char other_rows[WHY_BYTES];
@@ -247,7 +247,7 @@ static void describe_runs(struct comparison *comparison)
         figure_text(&comparison->sides[0].run.figures, FIGURE_WORKLOAD_HASH),
         figure_text(&comparison->sides[1].run.figures, FIGURE_WORKLOAD_HASH)};
     if (strcmp(hashes[0], hashes[1]) != 0) {
-        comparison->has_other_cause = true;
+        comparison->is_clouded = true;
         add_caution(comparison, "the workloads differ: %s",
                     hashes[0][0] == '\0' || hashes[1][0] == '\0'
                         ? "only one of them is a script"
@@ -265,7 +265,7 @@ static void add_cautions(struct comparison *comparison)
         const char *verdict = figure_text(figures, FIGURE_VERDICT);
         double code = 0, host, client, server = 0;
         if (strcmp(verdict, "VALID") != 0) {
-            comparison->has_other_cause |= strcmp(verdict, "INVALID") == 0;
+            comparison->is_clouded |= strcmp(verdict, "INVALID") == 0;
             add_caution(comparison, "%c is %s: %s", 'A' + side, verdict,
                         figure_text(figures, FIGURE_VERDICT_REASON));
         } else if (figure_get(figures, FIGURE_EXIT_CODE, &code) && code != 0) {
@@ -306,7 +306,7 @@ static void add_cautions(struct comparison *comparison)
         }
     }
     if (is_disturbed || (are_known && fabs(others[0] - others[1]) > OTHERS_ALIKE)) {
-        comparison->has_other_cause = true;
+        comparison->is_clouded = true;
         add_caution(
             comparison,
             "other programs used %s of this machine's CPUs in A and %s in B: they may be the "
@@ -577,7 +577,7 @@ static enum status compare(struct comparison *comparison, struct error *error)
         describe_runs(comparison);
         add_cautions(comparison);
     }
-    tree_bool(root, "has_other_cause", comparison->has_other_cause);
+    tree_bool(root, "is_clouded", comparison->is_clouded);
     tree_text(root, "other_rows", NULL);
     comparison->cells = tree_array(root, "cells");
     /* cells of two sweeps match by sessions, records and variant */
