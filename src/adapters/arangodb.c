@@ -1,9 +1,9 @@
 /*
  * The adapter for ArangoDB's HTTP API.
  *
- * An append is a POST to /_api/import with one document per line, or a POST to /_api/document with
- * an array of documents. The server accepts or refuses each document separately. A transaction
- * cannot span several requests.
+ * The rows of one append are sent with POST to /_api/import, one document per line, or with POST to
+ * /_api/document, as an array of documents. The server accepts or refuses each document separately.
+ * A transaction cannot span several requests.
  */
 #include "adapters/arangodb.h"
 
@@ -15,10 +15,10 @@
 #include "adapters/http.h"
 
 enum {
-    /* bytes after which an append sends a request; the server's limit is 1 GiB */
+    /* the rows in `body` are sent when it has this size in bytes; the server accepts up to 1 GiB */
     PIECE_BYTES = 16 << 20,
-    KEPT_BYTES = 16 << 10, /* most memory that `body` keeps between appends, in bytes */
-    SAMPLE_ROWS = 100,     /* most documents that are read to find a collection's columns */
+    KEPT_BYTES = 16 << 10, /* a `body` that is larger, in bytes, is freed after the append */
+    SAMPLE_ROWS = 100,     /* maximum number of documents that are read to find the columns */
 };
 
 static const char *const methods[] = {"import", "document", NULL};
@@ -61,7 +61,8 @@ static bool is_named(const struct target *target)
     return target->database != NULL && target->database[0] != '\0';
 }
 
-/* Creates the database if it is missing; another session may create it at the same time. */
+/* Checks that the target's database exists. Creates a missing database, unless the target forbids
+ * it (creates_nothing). Also succeeds if another session creates the database at the same time. */
 static enum status find_database(struct adapter_conn *conn, const struct target *target,
                                  struct error *error)
 {
@@ -113,8 +114,8 @@ static void end(struct adapter_conn *conn)
     buffer_fini(&conn->body);
 }
 
-/* Recognises ArangoDB. A server that wants credentials answers 401, and only the headers of this
- * answer name ArangoDB. */
+/* Returns whether an answer was sent by ArangoDB. If the status is 401 (credentials required), only
+ * the headers name ArangoDB. */
 static bool is_arangodb(unsigned status, const char *headers, const char *body)
 {
     return status == 401 ? strcasestr(headers, "ArangoDB") != NULL
@@ -176,7 +177,7 @@ static enum status read_import(struct adapter_conn *conn, uint64_t *failed, stru
     const char *message = json_string_value(json_array_get(details, 0));
     *failed = created >= 0 && (uint64_t)created < conn->rows ? conn->rows - (uint64_t)created : 0;
     if (*failed > 0) {
-        /* the position and the document differ from row to row */
+        /* leave out the position and the document, because they differ from row to row */
         const char *text = message != NULL ? message : "the server gave no reason";
         const char *colon = strncmp(text, "at position ", 12) == 0 ? strstr(text, ": ") : NULL;
         text = colon != NULL ? colon + 2 : text;
@@ -202,8 +203,8 @@ static enum status read_documents(struct adapter_conn *conn, uint64_t *failed, s
     while ((codes = strchr(codes, ':')) != NULL) {
         *failed += strtoull(++codes, NULL, 10);
     }
-    /* the header means that at least one document failed; if the header's number is 0 or too large,
-     * all documents count as failed */
+    /* the server sends the header only if a document failed; if the sum of the numbers is 0 or too
+     * large, all documents count as failed */
     *failed = *failed == 0 || *failed > conn->rows ? conn->rows : *failed;
     const char *body = http_body(conn->http, &length);
     return http_record_error(conn->http, body, length, error);
@@ -245,9 +246,10 @@ static void free_large_body(struct adapter_conn *conn)
     }
 }
 
-/* Adds rows to the body. Sends the body at the end of a batch if the body has at least PIECE_BYTES.
- * Within a batch the body may grow to 2 * PIECE_BYTES, so that few batches are divided: if the
- * server refuses the first part of a divided batch, the second part is not sent. */
+/* Adds the rows of a batch to the body. Sends the body after the last row if it has at least
+ * PIECE_BYTES, and after an earlier row only if it has at least 2 * PIECE_BYTES, so that few
+ * batches are split into two requests. If the server refuses the first request, the second is not
+ * sent. */
 static enum status append_rows(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error)
 {
@@ -288,7 +290,8 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-/* Describes a collection by its documents, because a collection declares no columns. */
+/* Finds the columns of a collection by reading some documents, because ArangoDB's collections do
+ * not declare columns. */
 static enum status describe(const struct adapter *adapter, struct adapter_conn *conn,
                             const char *table_name, struct table *table, struct error *error)
 {

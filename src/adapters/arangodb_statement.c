@@ -13,25 +13,27 @@ enum {
     PAGE_NUMBERS = 20000,
 };
 
-/* A plain request; its pointers point into the text of the statement. */
+/* A plain request. The pointers point into the text of the statement. */
 struct request {
     char method[8];
-    const char *path, *path_end, *body, *end; /* body == end: no body */
+    const char *path, *path_end, *body, *end; /* body == end if the request has no body */
 };
 
-/* The place of a parameter in a statement, which decides how the parameter is replaced. */
+/* The part of a statement that contains a parameter. It determines how the parameter is replaced.
+ *  */
 enum place {
-    PLACE_QUERY, /* in AQL: replaced by @p1, and the value is sent apart from the AQL */
+    PLACE_QUERY, /* in AQL: replaced by @p1, @p2, ...; the values are sent separately */
     PLACE_PATH,  /* in the path of a request: replaced by the value, percent-encoded */
     PLACE_BODY,  /* in the body of a request: replaced by the value as JSON */
 };
 
-/* The parameters that replace_parameters has met. */
+/* Facts about the parameters that replace_parameters has replaced. */
 struct seen_parameters {
-    size_t unnumbered; /* number of ? without a number */
-    size_t highest;    /* highest number of a parameter, from 1 */
+    size_t unnumbered; /* number of ? that are not followed by a number */
+    size_t highest;    /* highest parameter number; the first parameter has number 1 */
     size_t
-        unfit_in_path; /* number of a parameter whose value cannot be part of the path; 0: none */
+        unfit_in_path; /* number of a parameter whose value must not be part of a path; 0 if all fit
+                        */
 };
 
 /* Skips blanks and reads the request that follows. Returns false if the text is not a request. */
@@ -53,8 +55,8 @@ static bool read_request(const char *text, struct request *request)
     return false;
 }
 
-/* Adds a value as a part of a path. Returns false if the path would name something else: the value
- * is empty, has no text, or contains a NUL byte, which would end the path. */
+/* Adds a value, percent-encoded, to a path. Returns false if the value is NULL or empty or contains
+ * a NUL byte, because the path would then name another object. */
 static bool add_encoded(struct buffer *out, const struct column *column,
                         const struct column_data *data)
 {
@@ -76,8 +78,8 @@ static bool add_encoded(struct buffer *out, const struct column *column,
     return is_whole || out->has_failed;
 }
 
-/* Adds the text up to `end` with its parameters replaced. *met is zeroed before the first text of a
- * statement; the next text of the statement continues with the same *met. */
+/* Adds the text from `text` to `end` with its parameters replaced. The caller zeroes *met before
+ * the first text of a statement, and passes the same *met for the other texts of the statement. */
 static void replace_parameters(struct buffer *out, const char *text, const char *end,
                                enum place place, const struct batch *parameters,
                                struct seen_parameters *met)
@@ -108,7 +110,7 @@ static void replace_parameters(struct buffer *out, const char *text, const char 
     }
 }
 
-/* Adds the body of a request that runs AQL; `parameters` may be NULL. */
+/* Adds the body of a request that runs `query`, which is AQL; `parameters` may be NULL. */
 static void write_query(struct buffer *out, const char *query, const struct batch *parameters,
                         unsigned page_rows)
 {
@@ -163,7 +165,8 @@ static enum status send_plain(struct adapter_conn *conn, const struct request *r
     return status;
 }
 
-/* Creates a collection with the URL's properties, unless the statement sets them. */
+/* Creates a collection. It has the properties from the target's URL, except those that the
+ * statement sets itself. */
 static enum status create_collection(struct adapter_conn *conn, struct request request,
                                      struct error *error)
 {
@@ -241,8 +244,8 @@ static enum status run_query(struct adapter_conn *conn, const struct buffer *bod
     return status;
 }
 
-/* Runs a plain request. A successful request returns one row, its answer; a request for a missing
- * document returns no row. */
+/* Runs a plain request. The answer to a successful request is one row. A request for a missing
+ * document succeeds with no row. */
 static enum status run_plain(struct adapter_conn *conn, const struct request *request,
                              const struct batch *parameters, struct answer *answer,
                              struct error *error)

@@ -140,7 +140,7 @@ static enum column_type type_of(const json_t *value)
     }
 }
 
-/* Changes a column so that it can also hold `value`, the column's value in a further document. The
+/* Changes a column so that it can also hold `value`, the column's value in another document. The
  * column's type becomes a type that can hold all values; a text column's size becomes the length of
  * the longest text. */
 static void widen(struct column *column, const json_t *value)
@@ -177,7 +177,7 @@ enum status arangodb_guess_columns(struct table *table, const json_t *documents,
             for (size_t c = 0; c < table->column_count; c++) {
                 found = strcmp(table->columns[c].name, name) == 0 ? &table->columns[c] : found;
             }
-            /* _key, _id and _rev belong to the server */
+            /* skip _key, _id and _rev, which the server adds */
             if (status != STATUS_OK || name[0] == '_' || json_is_null(value)) {
                 continue;
             }

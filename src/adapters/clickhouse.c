@@ -1,11 +1,11 @@
 /*
- * ClickHouse over HTTP. An append is one INSERT with all rows in its body: RowBinary, or
- * TabSeparated or JSONEachRow with --method. Queries are sent as text with their parameters as
- * literals, and answered in TabSeparated. A parameter of the URL that http.h does not know is a
- * server setting for every request: "?async_insert=1".
+ * ClickHouse over HTTP. All rows of one append are sent in the body of one INSERT, in the format
+ * RowBinary, TabSeparated or JSONEachRow (--method). Queries are sent as text in which literals
+ * replace the parameters. The server answers queries in TabSeparated. A parameter of the URL that
+ * http.h does not know is a server setting for every request: "?async_insert=1".
  *
- * The server has no sessions of its own, so each connection has a number. The header User-Agent of
- * each request contains this number and the name of the statement: "append/1.0 (session 4711;
+ * The server has no sessions, so this program gives each connection a number. The header User-Agent
+ * of each request contains this number and the name of the statement: "append/1.0 (session 4711;
  * append)". The server shows this header in system.processes and in its query log.
  */
 #include <ctype.h>
@@ -23,9 +23,9 @@
 static const char *const methods[] = {"rowbinary", "tsv", "json", NULL};
 static const char *const formats[] = {"RowBinary", "TabSeparated", "JSONEachRow"};
 
-/* An INSERT with fewer rows and fewer bytes is one block for the server. The values are the
- * defaults of max_insert_block_size in version 25 (older versions have a larger default) and of
- * min_chunk_bytes_for_parallel_parsing. */
+/* The server stores an INSERT as one block if it has fewer rows and fewer bytes than these limits.
+ * The limits are the server's defaults: of max_insert_block_size in version 25 (older versions have
+ * a larger default), and of min_chunk_bytes_for_parallel_parsing. */
 enum {
     BLOCK_ROWS = 1048449,
     BLOCK_BYTES = 10 << 20,
@@ -39,16 +39,17 @@ struct adapter_conn {
     enum clickhouse_method method;
     uint64_t number; /* the session's number; all numbers of a process have the same upper bits */
     char agent[160];
-    bool has_own_blocks; /* the URL has a setting for the size of blocks */
+    bool has_own_blocks; /* the target's URL has a setting that affects the size of blocks */
 
-    const struct table *table; /* the table that insert_path and the open append write to */
+    const struct table *table; /* the table that insert_path writes to */
     struct buffer insert_path;
     struct buffer body;
     uint64_t rows; /* rows in `body` */
 };
 
-/* Reads "Code: 60, e.displayText() = DB::Exception: words, e.what() = DB::Exception" or, from later
- * versions, "Code: 60. DB::Exception: words. (UNKNOWN_TABLE) (version 22.3)". */
+/* Reads the server's error text: "Code: 60, e.displayText() = DB::Exception: words, e.what() =
+ * DB::Exception" or, from later versions, "Code: 60. DB::Exception: words. (UNKNOWN_TABLE) (version
+ * 22.3)". */
 static void classify_error(unsigned status, const char *body, size_t length,
                            struct dialect_failure *failure, struct dialect_meaning *meaning,
                            char text[ERROR_TEXT_BYTES])
@@ -66,7 +67,7 @@ static void classify_error(unsigned status, const char *body, size_t length,
     }
 }
 
-/* Adds a parameter of the URL as a setting of every request. */
+/* Adds a parameter of the target's URL to conn->path, so that it is a setting of every request. */
 static bool set(struct adapter_conn *conn, const char *key, const char *value, struct error *error)
 {
     static const char *const reserved[] = {"query",    "database",       "user",
@@ -87,8 +88,9 @@ static bool set(struct adapter_conn *conn, const char *key, const char *value, s
     return true;
 }
 
-/* Returns the number of rows that a statement wrote: the rows of VALUES in its text, otherwise the
- * number that the server reports, or 0 with old servers, which report no number. */
+/* Returns the number of rows that a statement wrote. For INSERT ... VALUES, counts the rows in the
+ * text. For any other statement, returns the number that the server reports, or 0 because old
+ * servers do not report a number. */
 static uint64_t count_written(const struct adapter_conn *conn, const char *sql)
 {
     static const char member[] = "\"written_rows\":\"";
@@ -98,9 +100,9 @@ static uint64_t count_written(const struct adapter_conn *conn, const char *sql)
     return rows > 0 || written == NULL ? rows : strtoull(written + strlen(member), NULL, 10);
 }
 
-/* Checks a 2xx answer to an INSERT: ClickHouse acknowledges rows with 200 and an empty body, but
- * may send an exception's code in a header. `length` is the number of bytes or lines in the
- * body. */
+/* Checks an answer with status 2xx to an INSERT. ClickHouse acknowledges rows with status 200 and
+ * an empty body. If a header contains an exception's code, the INSERT has failed. `length` is the
+ * number of bytes or lines in the body. */
 static enum status check_insert(struct adapter_conn *conn, uint64_t length, struct error *error)
 {
     const char *const code = http_header(conn->http, "X-ClickHouse-Exception-Code");
@@ -115,11 +117,12 @@ static enum status check_insert(struct adapter_conn *conn, uint64_t length, stru
                : http_malformed_answer(conn->http, "an INSERT", error);
 }
 
-/* Returns the status of an INSERT after an error answer, which was recorded as `status`: LOST if
- * the server may have stored a part of the rows. `rows` and `bytes` are the size of the INSERT;
- * `rows` is 0 for INSERT ... SELECT. The server stores separately each block, each partition of a
- * block, and the rows for each table that a view writes to. An error does not undo the parts that
- * were stored before it: https://clickhouse.com/docs/guides/developer/transactional. */
+/* Returns the status of an INSERT, after its answer was recorded with the status `status`. If the
+ * answer is an error but the server may have stored some of the rows, returns LOST. `rows` and
+ * `bytes` are the size of the INSERT; `rows` is 0 for INSERT ... SELECT. The server stores each
+ * block, each partition of a block, and the rows for each view's table separately. An error does
+ * not undo what the server has already stored:
+ * https://clickhouse.com/docs/guides/developer/transactional. */
 static enum status judge_insert(const struct adapter_conn *conn, enum status status, uint64_t rows,
                                 size_t bytes, const struct error *error)
 {
@@ -132,8 +135,8 @@ static enum status judge_insert(const struct adapter_conn *conn, enum status sta
      * too few replicas (285: ReplicatedMergeTreeSink), a constraint (469:
      * CheckConstraintsTransform) */
     static const int before_write[] = {47, 53, 252, 285, 469};
-    /* parts of messages about an error in another table, after the rows were written to this table,
-     * or about an error in one of several shards */
+    /* parts of error messages after which rows may be stored: the error occurred in a view's table
+     * after the rows were written to the table itself, or in one of several shards */
     static const char *const elsewhere[] = {"while pushing to view",
                                             "Insertion status:", "Received from "};
     const char *const answer = http_body(conn->http, NULL);
@@ -145,7 +148,8 @@ static enum status judge_insert(const struct adapter_conn *conn, enum status sta
     if (status == STATUS_OK || status == STATUS_LOST || http_status(conn->http) == 0) {
         return status;
     }
-    if ((unsigned)code == http_status(conn->http)) { /* the answer has no code of ClickHouse */
+    if ((unsigned)code == http_status(conn->http)) { /* the answer contains no error code of
+                                                        ClickHouse */
         return error->kind == ERROR_SERVER ? STATUS_LOST : status;
     }
     for (size_t i = 0; i < COUNT_OF(before_write); i++) {
@@ -157,7 +161,7 @@ static enum status judge_insert(const struct adapter_conn *conn, enum status sta
     for (size_t i = 0; i < COUNT_OF(elsewhere); i++) {
         is_whole &= strstr(answer, elsewhere[i]) == NULL;
     }
-    /* a status below 400 means that the server began to answer before the error: the server had
+    /* if the status is below 400, the server began its answer before the error occurred, and had
      * already read rows */
     return is_whole && http_status(conn->http) >= 400 ? status : STATUS_LOST;
 }
@@ -170,7 +174,8 @@ static const char *agent_for(struct adapter_conn *conn, const char *name)
     return conn->agent;
 }
 
-/* Runs one statement under the name `name` and adds its rows to the answer. */
+/* Runs one statement and adds its rows to the answer. `name` is the statement's name in User-Agent.
+ *  */
 static enum status run_one(struct adapter_conn *conn, const char *name, const struct buffer *sql,
                            struct answer *answer, uint64_t *written, struct error *error)
 {
@@ -204,7 +209,7 @@ static enum status run_one(struct adapter_conn *conn, const char *name, const st
     return status;
 }
 
-/* Runs every statement of a text, replacing each ? by its value. */
+/* Runs all statements in statement->sql, with each ? replaced by its value. */
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
@@ -267,8 +272,8 @@ static bool take_identity(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Queries the server to check user, password, database and settings: the server's ping does not
- * need credentials. */
+/* Runs a query to check user, password, database and settings, because the server answers a ping
+ * without checking them. */
 static enum status greet(struct adapter_conn *conn, const struct target *target,
                          struct error *error)
 {
@@ -357,8 +362,8 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
     info->unsupported = dialect_clickhouse_unsupported(conn->version);
 }
 
-/* Opens an append. Reconnects if the server has closed the idle connection: no row of the append
- * was sent yet, so no row is in doubt. */
+/* Opens an append. Reconnects if the server has closed the idle connection. This loses no row,
+ * because no row of the append was sent yet. */
 static enum status append_open(struct adapter_conn *conn, const struct table *table,
                                struct error *error)
 {

@@ -17,16 +17,17 @@ enum clickhouse_method {
     CLICKHOUSE_JSON,
 };
 
-/* Adds the rows of a batch. Returns NULL, or the first column that cannot hold its value in a row;
- * the content of `out` is then useless. */
+/* Adds the rows of a batch to `out`. Returns NULL on success. If a column cannot hold one of its
+ * values, returns this column, and `out` is incomplete. */
 const struct column *clickhouse_add_rows(struct buffer *out, const struct batch *batch,
                                          enum clickhouse_method method);
 
-/* Adds the first value of a column as a SQL literal; `is_inserted`: the literal is in an INSERT. */
+/* Adds the first value of a column as a SQL literal. `is_inserted` is true if the literal is in an
+ * INSERT. */
 void clickhouse_add_literal(struct buffer *sql, const struct column *column,
                             const struct column_data *data, bool is_inserted);
 
-/* The words before the message in an error's text. */
+/* The text that precedes the message in a server's error. */
 #define CLICKHOUSE_EXCEPTION "DB::Exception: "
 
 /* State of reading an answer in TabSeparated. The caller frees `cells`. */
@@ -38,7 +39,7 @@ struct clickhouse_reading {
     char exception[2 * ERROR_TEXT_BYTES]; /* error text that the answer contains; "": no error */
 };
 
-/* Implements http_request.take for a struct clickhouse_reading: hands a row to the answer. */
+/* Implements http_request.take for a struct clickhouse_reading: passes a row to the answer. */
 bool clickhouse_take_line(void *reading, char *line, size_t length);
 
 /* Counts the rows in the text of an INSERT ... VALUES; returns 0 for any other statement. */

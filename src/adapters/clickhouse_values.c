@@ -15,13 +15,13 @@
 enum {
     FRACTION_DIGITS = 6,
     NS_DIGITS = 9,
-    LENGTH_BYTES = 5, /* most bytes of the length that precedes a text */
-    SPARE_BYTES = 8,  /* a number is written with 8 bytes even if it has fewer */
+    LENGTH_BYTES = 5, /* maximum size of the length before a text, in bytes */
+    SPARE_BYTES = 8,  /* writing a number always overwrites 8 bytes */
 };
 
 #define NS_PER_S INT64_C(1000000000)
 
-/* Returns the number that RowBinary contains for a value, for types that RowBinary encodes as
+/* Returns the number that encodes a value in RowBinary. Only for types that RowBinary encodes as
  * numbers. */
 static int64_t whole_value(const struct column *column, union column_values values, size_t row)
 {
@@ -50,8 +50,8 @@ static int64_t whole_value(const struct column *column, union column_values valu
     }
 }
 
-/* Returns a value's text in TabSeparated, unescaped. Timestamps are seconds since 1970, because the
- * server would read calendar fields in its own time zone. */
+/* Returns a value as text for TabSeparated, without escapes. Timestamps are written as seconds
+ * since 1970, because the server would read a date and time in its own time zone. */
 static struct text_value text_of(const struct column *column, union column_values values,
                                  size_t row, char out[VALUE_TEXT_BYTES])
 {
@@ -66,7 +66,7 @@ static struct text_value text_of(const struct column *column, union column_value
         length = snprintf(out, VALUE_TEXT_BYTES, "%.17g", values.float64[row]);
         break;
     case COLUMN_TIMESTAMP: {
-        /* the server type of a statement's parameter is unknown: whole seconds */
+        /* a parameter's type on the server is unknown, so its time has whole seconds only */
         const uint8_t scale = column->native_type == 0 ? 0 : column->scale;
         const struct column rounded = {.type = COLUMN_TIMESTAMP, .scale = scale};
         const int64_t units = whole_value(&rounded, values, row);
@@ -106,8 +106,8 @@ static bool is_quoted(const struct column *column)
              (type == COLUMN_IP4 && column->native_type >> 24 != CLICKHOUSE_IP4));
 }
 
-/* Adds text, escaped for use between two `quote` characters or, if `quote` is '\0', for
- * TabSeparated. */
+/* Adds text with escapes, for use between two `quote` characters. If `quote` is '\0', escapes the
+ * text for TabSeparated. */
 static void add_escaped(struct buffer *out, struct text_value text, char quote)
 {
     uint32_t from = 0;
@@ -134,13 +134,13 @@ static void add_quoted(struct buffer *out, struct text_value text, char quote)
     buffer_add(out, &quote, 1);
 }
 
-/* Writes a value in RowBinary and returns the end of its bytes; overwrites up to SPARE_BYTES bytes
- * after them. Returns NULL when the column cannot hold the value. */
+/* Writes a value in RowBinary. Returns the end of the value, or NULL if the column cannot hold the
+ * value. May overwrite up to SPARE_BYTES bytes after the value. */
 static char *put_binary(char *out, const struct column *column, union column_values values,
                         size_t row)
 {
-    /* for each type, the encoding whose values have the same bytes as in a batch, perhaps in
-     * another order */
+    /* for each type, the encoding whose values have the same bytes as the values in a batch, except
+     * for the order of the bytes */
     static const uint32_t same_encodings[COLUMN_TYPE_COUNT] = {
         [COLUMN_BOOL] = CLICKHOUSE_NATIVE(CLICKHOUSE_UINT, 1),
         [COLUMN_INT16] = CLICKHOUSE_NATIVE(CLICKHOUSE_INT, 2),
@@ -228,7 +228,7 @@ static char *put_binary(char *out, const struct column *column, union column_val
     }
 }
 
-/* Returns the most bytes that a batch needs in RowBinary. */
+/* Returns an upper limit of a batch's size in RowBinary, in bytes. */
 static size_t max_bytes_of(const struct batch *batch)
 {
     size_t room = SPARE_BYTES;
@@ -287,7 +287,7 @@ void clickhouse_add_literal(struct buffer *sql, const struct column *column,
     }
     const struct text_value text = text_of(column, data->values, 0, scratch);
     /* The server cannot compare a decimal with a literal that has a point, so the literal is cast.
-     * In an INSERT it is not cast, because old servers accept only literals there. */
+     * In an INSERT the literal is not cast, because old servers accept only literals in VALUES. */
     const bool is_decimal = column->type == COLUMN_DECIMAL && column->scale > 0 && !is_inserted;
     const char *function = " ";
     if (is_decimal) {
@@ -295,7 +295,8 @@ void clickhouse_add_literal(struct buffer *sql, const struct column *column,
     } else if (column->type == COLUMN_DATE || column->type == COLUMN_TIMESTAMP) {
         function = column->type == COLUMN_DATE ? "toDate(" : "toDateTime(";
     }
-    buffer_add_text(sql, function); /* a blank, because a minus before -1 would begin a comment */
+    buffer_add_text(sql, function); /* a blank, because "-" directly before "-1" would begin a
+                                       comment */
     if (is_decimal || (is_quoted(column) && column->type != COLUMN_TIMESTAMP)) {
         add_quoted(sql, text, '\'');
     } else {
@@ -385,7 +386,8 @@ static void unescape(char *text, struct text_value *value)
 }
 
 /* Recognises "Code: 395, e.displayText() = DB::Exception: ..." of older servers and "Code: 395.
- * DB::Exception: ..." of newer servers. A line with a tab is a row with several columns. */
+ * DB::Exception: ..." of newer servers. A line with a tab is not an exception, but a row with
+ * several columns. */
 static bool is_exception(const char *line)
 {
     static const char before[] = "Code: ";
@@ -404,8 +406,8 @@ bool clickhouse_take_line(void *context, char *line, size_t length)
 {
     struct clickhouse_reading *reading = context;
     size_t count = 0;
-    /* an error that occurs after the status 200 was sent ends the answer; its text may have several
-     * lines */
+    /* if an error occurs after the server has sent status 200, the error's text is at the end of
+     * the answer and may have several lines */
     if (is_exception(line)) {
         snprintf(reading->exception, sizeof reading->exception, "%s", line);
     }
@@ -440,7 +442,7 @@ static bool is_of_word(char letter)
     return letter == '_' || isalnum((unsigned char)letter);
 }
 
-/* Returns whether a word begins at `at`, and ends where `word` ends. */
+/* Returns whether `at`, which points into `sql`, is the beginning of the whole word `word`. */
 static bool is_word_at(const char *sql, const char *at, const char *word)
 {
     const size_t length = strlen(word);

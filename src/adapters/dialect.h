@@ -1,7 +1,8 @@
 /*
  * Facts about databases that do not depend on the client library: the meaning of their errors,
  * their catalogues and their limits on sessions. A dialect uses no client library: it receives
- * texts and numbers and runs its queries through adapter.run. Const; any thread.
+ * texts and numbers and runs its queries through adapter.run. Dialects are constant, so any thread
+ * may use them.
  */
 #ifndef ADAPTERS_DIALECT_H
 #define ADAPTERS_DIALECT_H
@@ -28,7 +29,7 @@ struct dialect_meaning {
     const char *limit; /* value for error.limit */
 };
 
-/* The connection whose catalogue is queried, and facts about its session. */
+/* A connection for queries to the catalogue, and facts about its session. */
 struct dialect_asker {
     const struct adapter *adapter;
     struct adapter_conn *conn;
@@ -36,8 +37,8 @@ struct dialect_asker {
     const char *user;        /* the user's name, for messages */
     bool prepares;           /* each session keeps one prepared statement on the server */
     bool has_prepared;       /* this session has already prepared the statement of `prepares` */
-    unsigned statements;     /* other statements that each session keeps prepared */
-    unsigned has_statements; /* other statements that this session has prepared */
+    unsigned statements;     /* number of other statements that each session keeps prepared */
+    unsigned has_statements; /* number of other statements that this session has prepared */
 
     struct server_facts *facts; /* receives facts from describe; NULL if not needed */
 };
@@ -54,8 +55,8 @@ struct dialect {
     void (*write_text)(const struct dialect_failure *failure, const char *user, char *text,
                        size_t size);
 
-    /* Implements adapter.describe. Sets column.native_type as the database's native adapter needs
-     * it. */
+    /* Implements adapter.describe. Sets column.native_type to the value that the database's native
+     * adapter needs. */
     enum status (*describe)(const struct dialect_asker *asker, const char *table_name,
                             struct table *table, struct error *error);
 
@@ -108,8 +109,8 @@ enum mysql_type {
     MYSQL_NATIVE_TEXT,      /* addresses and UUIDs in a text column */
 };
 
-/* Returns true for a column whose values are stored as bytes: bytes, and addresses and UUIDs unless
- * they are in a text column. */
+/* Returns true if the server stores a column's values as bytes. This includes addresses and UUIDs,
+ * unless they are in a text column. */
 bool dialect_mysql_is_binary(const struct column *column);
 
 /* ClickHouse: the encoding of a value in the format RowBinary. */
@@ -143,8 +144,8 @@ const struct unsupported *dialect_clickhouse_unsupported(const char *version);
 bool dialect_mariadb_declare(const struct column *column, bool is_numbered, char *text,
                              size_t size);
 
-/* Returns true when one of append's own statements failed in a way in which PostgreSQL never fails:
- * the server only speaks PostgreSQL's protocol. */
+/* Returns true if `failure`, the error of one of this program's own statements, cannot happen with
+ * PostgreSQL. The server is then another database that uses PostgreSQL's protocol. */
 bool dialect_postgresql_is_foreign(const struct error *failure);
 
 /* Returns the status of a query to PostgreSQL's catalogue. If a foreign server refused the query,
@@ -172,8 +173,8 @@ void dialect_read_common(struct column *column, const struct cell *cells);
  * COLUMN_UNSUPPORTED for an unknown name. */
 enum column_type dialect_type_of(const char *name);
 
-/* Splits `DECIMAL (10,2)` into "decimal" and its numbers; returns how many numbers were found, 0 to
- * 2. */
+/* Splits a declared type, for example `DECIMAL (10,2)`, into its name in lower case and its
+ * numbers. Returns the number of numbers, 0 to 2. */
 int dialect_split_type(const char *declared, char *name, size_t size, unsigned long numbers[2]);
 
 /* Runs the query `sql` with the table's name as its parameter, and adds a column to *table for each
@@ -208,13 +209,14 @@ enum status dialect_server_limits(const struct adapter *adapter, struct adapter_
 /* Records that memory is exhausted; returns FATAL. */
 enum status dialect_memory_error(struct error *error);
 
-/* Adds '12:4711', '13:4712', ...: number and port of each session; `no_port` is written when the
- * port is unknown. */
+/* Adds the number and the port of each session: '12:4711', '13:4712', .... If a port is unknown,
+ * writes `no_port` instead. */
 void dialect_add_sessions(struct buffer *sql, const struct session_name *names, size_t count,
                           int no_port);
 
-/* Checks that a statement to be prepared has as many ? as declared types; `marks` is the number of
- * ?. Returns FATAL if the numbers differ. */
+/* Checks that the number of parameters in a statement's text equals the number of types that the
+ * statement declares. `marks` is the number of ? in the text. Returns FATAL if the numbers differ.
+ *  */
 enum status dialect_check_parameters(const struct statement *statement, size_t marks,
                                      struct error *error);
 

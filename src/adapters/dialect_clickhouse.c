@@ -1,9 +1,9 @@
 /*
  * ClickHouse: the meaning of its error codes, its types and its catalogue.
  *
- * The types differ between versions, so the tables that append creates use types that all versions
- * have: a column's comment names the actual type ('ipv4' for a UInt32, 'varchar(128)' for a
- * String).
+ * The types differ between versions. Tables that this program creates use only types that all
+ * versions have, and a column's comment names the intended type ('ipv4' for a UInt32,
+ * 'varchar(128)' for a String).
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ enum {
     CODE_TOO_MANY_PARTS = 252,
 };
 
-/* https://clickhouse.com/docs: src/Common/ErrorCodes.cpp */
+/* Meanings of error codes; src/Common/ErrorCodes.cpp in ClickHouse's source lists the codes. */
 static const struct {
     struct dialect_meaning meaning;
     uint16_t codes[16]; /* numbers of the errors; ends with 0 */
@@ -27,8 +27,8 @@ static const struct {
     {{STATUS_FATAL, ERROR_NOT_FOUND, NULL}, {10, 16, 47, 60, 81}},
     {{STATUS_FATAL, ERROR_READ_ONLY, NULL}, {164, 242}},
     {{STATUS_FATAL, ERROR_USAGE, NULL}, {36, 42, 44, 45, 50, 56, 115, 119}},
-    /* the table has too many parts or too few live replicas, or the server or this user has too
-     * many simultaneous queries or connections: nothing was stored */
+    /* nothing was stored, because the table has too many parts or too few live replicas, or the
+     * server or this user has too many simultaneous queries or connections */
     {{STATUS_REJECTED, ERROR_BUSY, NULL}, {202, 203, 252, 285}},
     {{STATUS_REJECTED, ERROR_TIMEOUT, NULL}, {159, 160}},
     {{STATUS_REJECTED, ERROR_DATA, NULL},
@@ -52,8 +52,8 @@ static bool classify_error(const struct dialect_failure *failure, struct dialect
 static void write_text(const struct dialect_failure *failure, const char *user, char *text,
                        size_t size)
 {
-    /* the message is cut at the first of these texts, because its rest differs from row to row or
-     * says nothing */
+    /* the message is shortened: it ends before the first of these texts, because the rest differs
+     * from row to row or is not useful */
     static const char *const ends[] = {
         ", e.what()", " (version ", ". Expected one of", "Stack trace", ": would use", " before: ",
         " (at row ",  ": (at row ", ": elapsed",         "\n",          ". Merges are"};
@@ -75,9 +75,9 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     snprintf(text, size, "%.*s", (int)kept, message);
 }
 
-/* ClickHouse's types. append has no types like Int8 and UInt16, and describes such columns as
- * decimals. A decimal has so few digits that each of its values fits into the column. UInt8 is the
- * boolean type of old versions. */
+/* ClickHouse's types. enum column_type has no types like Int8 and UInt16, so columns of these types
+ * are described as decimals. Each decimal has so few digits that all its values fit into the
+ * column. UInt8 is the boolean type of old versions. */
 static const struct {
     const char *name;
     enum column_type type;
@@ -288,8 +288,8 @@ static bool take_limit(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Reads the limit on connections, which old servers do not report: they lack
- * system.server_settings. */
+/* Reads the limit on connections. Old servers, which lack system.server_settings, do not report it.
+ *  */
 static enum status limits(const struct dialect_asker *asker, struct server_limits *limits,
                           struct error *error)
 {
@@ -312,8 +312,8 @@ static enum status limits(const struct dialect_asker *asker, struct server_limit
                           NULL, &answer, error);
 }
 
-/* The directory is on the disk of the server's own path; a storage policy may keep the table's
- * parts on other disks. */
+/* `directory` is on the disk that contains the server's metadata. A storage policy may keep the
+ * data of a table on other disks. */
 static const struct storage_queries storage = {
     .directory = "select metadata_path from system.tables where database = currentDatabase() and "
                  "metadata_path != '' limit 1",
@@ -322,8 +322,8 @@ static const struct storage_queries storage = {
                                    NULL},
 };
 
-/* append's mark on a table is the comment of the first column, because ClickHouse 18.16 has no
- * comments on tables. */
+/* The mark by which this program recognises a table that it created is in the comment of the first
+ * column, because ClickHouse 18.16 has no comments on tables. */
 static const struct table_mark_statements table_mark = {
     .read = "select comment from system.columns"
             " where database = currentDatabase() and table = ? limit 1",
@@ -345,8 +345,8 @@ static const struct settings_queries settings = {
     .weak = (const struct weak_setting[]){
         {"wait_for_async_insert", "0", "rows are acknowledged before they are written"}, {0}}};
 
-/* The number of the session in User-Agent (clickhouse.c), and the name of the statement. A proxy
- * may add words around them. */
+/* Extract the session's number and the statement's name from User-Agent (see clickhouse.c). A proxy
+ * may have added words to User-Agent. */
 #define SESSION "toUInt64OrZero(extract(http_user_agent, '[(]session ([0-9]+); '))"
 #define STATEMENT "extract(http_user_agent, '[(]session [0-9]+; ([^)]*)[)]')"
 
@@ -370,8 +370,9 @@ static const struct settings_queries settings = {
     " 'NetworkReceiveElapsedMicroseconds', 'NetworkSendElapsedMicroseconds',"                      \
     " 'ZooKeeperWaitMicroseconds') group by operation, wait"
 
-/* The server shows a query while it runs, but most of its counters only after its end, in the query
- * log. The server does not list sessions: a session without a running query counts as idle. */
+/* The server shows a query while it runs. Most of a query's counters are in the query log after the
+ * query has ended. The server does not list sessions, so a session without a running query counts
+ * as idle. */
 static const struct wait_queries waits = {
     .polls =
         (const char *const[]){"select " SESSION ", 1, '', '" WAIT_QUERY "', 0 from system.processes"
