@@ -9,7 +9,7 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 
-/* Error numbers with the same meaning; the numbers 2000 to 2999 are errors of the client
+/* Error numbers that have the same meaning. Numbers from 2000 to 2999 are errors of the client
  * library. */
 struct number_meaning {
     struct dialect_meaning meaning;
@@ -27,7 +27,7 @@ static const struct number_meaning connect_meanings[] = {
     {{STATUS_LOST, ERROR_UNREACHABLE, NULL}, {1042, 2005}},
     {{STATUS_LOST, ERROR_CONNECTION, NULL}, {1043, 2006, 2013}}, /* bad handshake; server lost */
     {{STATUS_LOST, ERROR_SERVER, NULL}, {1053}},                 /* shutting down */
-    /* no privilege to use or create the database; password wrong, expired or to be changed
+    /* no privilege to use or create the database; password wrong or expired, or must be changed
      * first; host blocked or not allowed; account locked; TLS required; TLS or authentication
      * failed */
     {{STATUS_FATAL, ERROR_AUTH, NULL},
@@ -39,7 +39,8 @@ static const struct number_meaning connect_meanings[] = {
     {{STATUS_FATAL, ERROR_MEMORY, NULL}, {2008}},
 };
 
-/* Meanings of error numbers on an open connection, where the SQLSTATE is missing or too general. */
+/* Meanings of error numbers on an open connection, for numbers whose SQLSTATE is missing or too
+ * general. */
 static const struct number_meaning call_meanings[] = {
     /* failures of the server's files, disks, memory and storage engines; wrong syntax in the user's
      * SQL */
@@ -50,9 +51,9 @@ static const struct number_meaning call_meanings[] = {
     {{STATUS_REJECTED, ERROR_DATA, NULL},
      {1048, 1264, 1265, 1364, 1366, 1406, 1451, 1452, 1470, 1526, 1644, 3819, 4025}},
     {{STATUS_REJECTED, ERROR_EXISTS, NULL}, {1061}},
-    {{STATUS_REJECTED, ERROR_BUSY, NULL}, {1099, 1205, 3572}}, /* waited for a lock */
+    {{STATUS_REJECTED, ERROR_BUSY, NULL}, {1099, 1205, 3572}}, /* the table or row is locked */
     {{STATUS_REJECTED, ERROR_DEADLOCK, NULL}, {1213}},
-    /* the row has changed since it was read; 8028 and 9007 are numbers of TiDB */
+    /* the row has changed since it was read; 8028 and 9007 are TiDB's numbers */
     {{STATUS_REJECTED, ERROR_SERIALIZATION, NULL}, {1020, 8028, 9007}},
     {{STATUS_REJECTED, ERROR_TIMEOUT, NULL}, {1317, 1969, 3024}},
     {{STATUS_REJECTED, ERROR_LIMIT, "max_user_connections"}, {1203}},
@@ -68,14 +69,14 @@ static const struct number_meaning call_meanings[] = {
     {{STATUS_FATAL, ERROR_READ_ONLY, NULL}, {1290, 1792, 1836}},
     {{STATUS_FATAL, ERROR_DATA, NULL}, {1153, 2020}}, /* max_allowed_packet */
     {{STATUS_FATAL, ERROR_MEMORY, NULL}, {2008}},
-    /* the server shut down, or ended the session because it was killed, aborted or idle for too
-     * long; a malformed answer, or no answer */
+    /* the server shut down; the session was killed, aborted or idle for too long; the answer is
+     * malformed or missing */
     {{STATUS_LOST, ERROR_CONNECTION, NULL},
      {1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1927, 4031, 2000, 2006, 2013, 2014, 2026,
       2027, 2055}},
 };
 
-/* Meanings of error numbers that are not listed above, by the class of their SQLSTATE. */
+/* Meanings of error numbers that are not listed above, by the beginning of their SQLSTATE. */
 static const struct {
     const char *start;
     struct dialect_meaning meaning;
@@ -92,8 +93,8 @@ static const struct {
     {"42S22", {STATUS_FATAL, ERROR_NOT_FOUND, NULL}}, /* unknown column */
 };
 
-/* Parts of messages that name the exhausted limit, for drivers that report error numbers of their
- * own. */
+/* Parts of messages, and the limit that each message names. They are needed for error 1226, which
+ * covers several limits, and for drivers that do not report the server's error number. */
 static const struct {
     const char *part;
     const char *limit;
@@ -139,9 +140,9 @@ static bool classify_error(const struct dialect_failure *failure, struct dialect
     return is_known;
 }
 
-/* Removes a quoted value from `text`. The value begins after `before`, and its first characters
- * must be `open`. The value ends with the first character of `after`, its closing quote; the last
- * `after` in the text counts. If the text does not match, nothing is removed. */
+/* Removes a quoted value from `text`. The value begins directly after `before`, with the characters
+ * `open`. It ends with its closing quote, which is the first character of the last `after` in
+ * `text`. If `text` does not have this form, removes nothing. */
 static void cut_value(char *text, const char *before, const char *open, const char *after)
 {
     char *const found = strstr(text, before);
@@ -168,7 +169,7 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     char right[40], account[100], object[100];
     (void)user;
     snprintf(text, size, "%s", message);
-    /* values and row numbers are cut out, because they differ from row to row */
+    /* remove values and row numbers, because they differ from row to row */
     char *const row = strstr(text, " at row ");
     if (row != NULL && row[strcspn(row, "0123456789")] != '\0') {
         const char *const digits = row + strlen(" at row ");
@@ -177,7 +178,7 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
     }
     cut_value(text, "Duplicate entry", " '", "' for key");
     cut_value(text, " value", ": '", "' for column");
-    /* adds advice: the missing privilege, or how to give a password */
+    /* add advice: the missing privilege, or how to give a password */
     const size_t length = strlen(text);
     if (number == 1698 || (number == 1045 && strstr(message, "(using password: NO)") != NULL)) {
         snprintf(text + length, size - length,
@@ -194,9 +195,9 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
 static const char table_sql[] = "select table_type, engine from information_schema.tables"
                                 " where table_schema = database() and table_name = ?";
 
-/* Condition for a computed column, by the catalogue's column EXTRA. The word DEFAULT_GENERATED in
- * EXTRA does not match: it describes a computed default. The case of EXTRA differs between servers,
- * and some servers compare case-sensitively. */
+/* SQL condition that is true for a computed column. It uses the catalogue's column EXTRA. The word
+ * DEFAULT_GENERATED in EXTRA does not match, because it means that only the default is computed.
+ * The case of EXTRA differs between servers, and some servers compare case-sensitively. */
 #define IS_COMPUTED                                                                                \
     "lower(extra) regexp 'stored generated|virtual|persistent|computed|invisible system|row "      \
     "start|row end'"
@@ -209,8 +210,8 @@ static const char columns_sql[] =
     " column_comment from information_schema.columns"
     " where table_schema = database() and table_name = ? order by ordinal_position";
 
-/* Unique indexes of one column, with the number of characters of the column that each index
- * covers. */
+/* Unique indexes that contain a single column, and the number of the column's characters that each
+ * index covers (NULL: all characters). */
 static const char indexes_sql[] =
     "select min(column_name), max(sub_part) from information_schema.statistics"
     " where non_unique = 0 and table_schema = database() and table_name = ?"
@@ -221,8 +222,8 @@ static const char indexes_sql[] =
 static const char json_sql[] = "select check_clause from information_schema.check_constraints"
                                " where constraint_schema = database() and table_name = ?";
 
-/* The longest statement, in bytes: together with the command byte, a statement must be shorter than
- * the server's longest packet. */
+/* The maximum length of a statement, in bytes. A packet consists of a command byte and the
+ * statement, and must be shorter than the server's limit. */
 static const char length_sql[] = "select greatest(@@max_allowed_packet, @@net_buffer_length) - 2";
 
 static const char engines_sql[] =
@@ -244,8 +245,8 @@ enum {
 
 static void read_column(struct column *column, const struct cell *cells)
 {
-    /* integers that are unsigned or narrower than append's types are described as decimals with so
-     * few digits that every value of the decimal fits into the column */
+    /* integers for which enum column_type has no type (unsigned or narrow) are described as
+     * decimals with so few digits that every value of the decimal fits into the column */
     static const struct {
         const char *type;
         const char *part; /* text to find within the column's type */
@@ -327,7 +328,7 @@ static bool take_index(void *context, const struct cell *cells, size_t count)
         const int64_t part = ask_number(&cells[1]);
         column->is_unique = true;
         if (part > 0 && (column->size == 0 || part < column->size)) {
-            column->size = (uint32_t)part; /* the index covers only this many characters */
+            column->size = (uint32_t)part; /* the index covers only the first `part` characters */
         }
     }
     return true;
@@ -379,7 +380,8 @@ static bool take_engine(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* A query to the catalogue. If its answer is not needed, the server's refusal is ignored. */
+/* A query to the catalogue. If the server refuses the query, the error is ignored unless is_needed
+ * is set. */
 struct catalogue_query {
     const char *sql;
     const char *name;
@@ -400,8 +402,9 @@ static enum status run_catalogue_query(const struct dialect_asker *asker,
     return STATUS_OK;
 }
 
-/* Describes a table. Facts that the server does not report keep their defaults; for example, every
- * storage engine is then assumed to roll back a failed statement. */
+/* Describes a table. If the server does not report a fact, the fact keeps its default. For example,
+ * if the server does not list its storage engines, all engines are assumed to roll back failed
+ * statements. */
 static enum status describe(const struct dialect_asker *asker, const char *table_name,
                             struct table *table, struct error *error)
 {
@@ -471,7 +474,7 @@ enum {
     FACT_BYTES = 200,
 };
 
-/* Facts about the server: a name and a value per row of the answers. */
+/* Facts about the server. Each row of an answer contains the name and the value of one fact. */
 struct facts {
     char names[FACTS_MAX][40]; /* names of the facts; "" ends the list */
     char texts[FACTS_MAX][FACT_BYTES];
@@ -525,8 +528,8 @@ static void add_limit(struct server_limits *limits, const char *name, int64_t al
     }
 }
 
-/* Queries the version and the limits. Only the first query must succeed: some compatible servers do
- * not support every further query. */
+/* Queries the version and the limits. Only the first query must succeed, because some compatible
+ * servers do not support all other queries. */
 static enum status ask_limits(const struct dialect_asker *asker, struct server_limits *limits,
                               struct error *error)
 {
@@ -579,8 +582,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
         add_limit(limits, "max_user_connections", most, number_of(&facts, "account_sessions"), note,
                   fix);
     }
-    /* a limit on prepared statements limits the sessions: each session keeps all of its statements
-     * prepared */
+    /* the limit on prepared statements also limits the number of sessions, because each session
+     * keeps its statements prepared */
     const int64_t each = (asker->prepares ? 1 : 0) + (int64_t)asker->statements;
     if (each > 0 && text_of(&facts, "max_prepared_stmt_count")[0] != '\0') {
         static const char setting[] = "max_prepared_stmt_count";
@@ -602,7 +605,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
             limits, setting, number_of(&facts, setting) / each, (others + each - 1) / each + 1,
             each > 1 ? note : "prepared statements of all sessions; each session keeps one", fix);
     }
-    /* "pool-of-threads", or "loaded-dynamically" with a thread-pool plug-in */
+    /* a server with a thread pool reports "pool-of-threads" or, if the pool is a plug-in,
+     * "loaded-dynamically" */
     const char *handling = text_of(&facts, "thread_handling");
     const bool has_pool =
         strncasecmp(handling, "pool", 4) == 0 || strncasecmp(handling, "loaded", 6) == 0;
@@ -611,10 +615,10 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
     return STATUS_OK;
 }
 
-/* Implements declare_column. A server without types for addresses and UUIDs (not has_types) stores
- * them as bytes; the column's comment then names the type, and describe reads the comment.
- * Timestamps are declared as datetime, because the session's time zone does not change the values
- * of a datetime column. */
+/* Implements declare_column. If has_types is false, the server has no types for addresses and
+ * UUIDs. Such a column is declared as bytes, and its comment names the type, so that describe can
+ * read it. Timestamps are declared as datetime, because the session's time zone does not change the
+ * values of a datetime column. */
 static bool declare(const struct column *column, bool is_numbered, bool has_types, char *text,
                     size_t size)
 {
@@ -682,9 +686,9 @@ bool dialect_mariadb_declare(const struct column *column, bool is_numbered, char
     return declare(column, is_numbered, true, text, size);
 }
 
-/* For InnoDB, append adds the sizes of the table's files, because the size in the catalogue may be
- * minutes old; MariaDB and MySQL list the files in tables with different names. For MyISAM and Aria
- * the size in the catalogue is exact. */
+/* The size of an InnoDB table is the sum of the sizes of its files, because the size in the
+ * catalogue may be minutes old. MariaDB and MySQL list the files in tables with different names.
+ * For MyISAM and Aria the size in the catalogue is exact. */
 #define SIZE_OF_FILES(table)                                                                       \
     "select cast(sum(allocated_size) as signed) from information_schema." table                    \
     " where name = concat(database(), '/', $5) or left(name, char_length(database()) + "           \
@@ -728,8 +732,8 @@ static const struct table_mark_statements table_mark = {
     " 'innodb_doublewrite', 'innodb_buffer_pool_size', 'innodb_log_file_size',"                    \
     " 'innodb_redo_log_capacity', 'default_storage_engine', 'autocommit', 'tx_isolation',"         \
     " 'transaction_isolation')"
-/* MariaDB reports which settings the user has changed. MySQL does not, so append queries only a
- * fixed list of MySQL's settings. */
+/* MariaDB reports which settings the user has changed. MySQL does not report this, so only a fixed
+ * list of MySQL's settings is queried. */
 static const struct settings_queries settings = {
     .queries =
         (const char *const[]){
@@ -790,7 +794,7 @@ static const struct foreign_key_statements foreign_keys = {
 /* The server's list of sessions shows the stage of each session's work, not its wait: a session in
  * the stage "Updating status", for example, may be committing a statement. Waits for row locks are
  * only in innodb_trx, which needs the privilege PROCESS. While the server fills the list, no
- * session can connect, so append polls at most four times a second. */
+ * session can connect. The list is therefore queried at most four times a second. */
 static const struct wait_queries waits = {
     .polls =
         (const char *const[]){

@@ -10,10 +10,11 @@ struct state_meaning {
     struct dialect_meaning meaning;
 };
 
-/* Parts of messages that name the exhausted limit, for failures whose SQLSTATE does not name it:
- * before TLS there is no SQLSTATE, pgbouncer uses the same SQLSTATE for all refusals, and drivers
- * use SQLSTATEs of their own. A server that cannot fork reports this failure before TLS begins;
- * newer versions of libpq hide the server's message and report an error during SSL. */
+/* Parts of messages, and the limit that each message names. They are needed if the SQLSTATE does
+ * not show which limit was reached: errors before TLS begins have no SQLSTATE, pgbouncer uses the
+ * same SQLSTATE for all refusals, and some drivers use SQLSTATEs of their own. A server that cannot
+ * fork reports this error before TLS begins; newer versions of libpq then report an error during
+ * SSL instead of the server's message. */
 static const struct {
     const char *part;
     const char *limit;
@@ -137,9 +138,10 @@ enum status dialect_postgresql_foreign(enum status status, const char *query, st
     return STATUS_FATAL;
 }
 
-/* Lists the columns of a table of any kind that takes rows. Follows domains down to their base
- * type; the innermost length and every NOT NULL on the way apply. A column is unique if it alone
- * has a unique index; a partial index does not count. */
+/* Lists the columns of a table of any kind that rows can be inserted into. If a column's type is a
+ * domain, follows the chain of domains to the base type; the innermost length applies, and so does
+ * the NOT NULL of every domain in the chain. A column is unique if a unique index contains only
+ * this column; partial indexes do not count. */
 static const char columns_sql[] =
     "with recursive relation as ("
     " select oid from pg_catalog.pg_class"
@@ -224,15 +226,16 @@ static void read_column(struct column *column, const struct cell *cells)
     column->native_type = (uint32_t)ask_number(&cells[FIELD_TYPE]);
     column->type = type_of(column->native_type);
     if (column->type == COLUMN_IP4 && strchr(column->name, '6') != NULL) {
-        column->type = COLUMN_IP6; /* inet holds IPv4 and IPv6: the column's name decides */
+        column->type = COLUMN_IP6; /* inet can hold IPv4 and IPv6; a 6 in the column's name selects
+                                      IPv6 */
     }
     if (column->native_type == POSTGRESQL_NAME) {
         column->size = NAME_BYTES;
     } else if (column->type == COLUMN_TEXT && modifier > MODIFIER_HEADER) {
         column->size = (uint32_t)(modifier - MODIFIER_HEADER);
     } else if (column->type == COLUMN_DECIMAL && modifier > MODIFIER_HEADER) {
-        /* A scale may be negative (rounds before the point) or far larger than any column needs;
-         * the column is then described as a narrower type whose values all fit. */
+        /* A scale may be negative, or larger than column->scale can hold. The column is then
+         * described as a narrower type, so that every value of this type fits into the column. */
         int precision = ((modifier - MODIFIER_HEADER) >> 16) & 0xffff;
         int scale = (modifier - MODIFIER_HEADER) & 0x7ff;
         scale = scale >= 0x400 ? 0 : scale;
@@ -249,8 +252,9 @@ static void read_column(struct column *column, const struct cell *cells)
     }
 }
 
-/* Indexes into a text with one character for each column of place_sql: the first character of the
- * column's value, or '\0' if the value is NULL, because the relation does not exist. */
+/* Indexes into a string with one character for each column of place_sql. The character is the first
+ * character of the column's value, or '\0' if the relation does not exist and the value is
+ * therefore NULL. */
 enum place {
     PLACE_HAS_SCHEMA,
     PLACE_KIND,
@@ -323,7 +327,7 @@ static enum status describe(const struct dialect_asker *asker, const char *table
 
 /* Users without the privilege to see details of other users' sessions still see the user and the
  * database of each session. The limits depend on the user who connected, even if another role was
- * set since. */
+ * set later. */
 static const char limits_sql[] =
     "with me as ("
     " select r.oid as role, r.rolname, r.rolconnlimit, r.rolsuper, d.oid as base, d.datname,"
@@ -503,8 +507,9 @@ static const struct table_mark_statements table_mark = {
              " pg_catalog.to_regclass(pg_catalog.quote_ident(?))",
     .others =
         (const char *const[]){
-            /* the mark of a part contains the part's OID and name, so a copy of the mark is not
-             * valid for another table; a foreign key may refer to a part instead of the table */
+            /* the mark on a partition contains the partition's OID and name, so that a copy of the
+             * mark is not valid for another table; a foreign key may refer to a partition instead
+             * of the table */
             "with recursive own(id) as (select"
             " pg_catalog.to_regclass(pg_catalog.quote_ident(?))::oid), part(id) as (select"
             " i.inhrelid from pg_catalog.pg_inherits i join own on i.inhparent = own.id union"
@@ -548,8 +553,9 @@ static const struct table_mark_statements table_mark = {
         " 'made by append: a part, ' || one.oid || '.' || one.relname); end loop; end $$$$",
 };
 
-/* The server's settings: some named settings, and settings that differ from their default, except
- * settings that describe a single installation or may contain a secret. */
+/* Queries for the server's settings: a fixed list of settings, and all settings that differ from
+ * their defaults. Settings that describe a single installation or may contain a secret are left
+ * out. */
 static const struct settings_queries settings = {
     .queries =
         (const char *const[]){
@@ -609,8 +615,8 @@ static const struct foreign_key_statements foreign_keys = {
              " and conrelid = pg_catalog.to_regclass(pg_catalog.quote_ident(?))",
 };
 
-/* The polls call the function pg_stat_get_activity: the view pg_stat_activity joins it with the
- * roles and databases, which costs a third more. The names of events differ between versions
+/* The polls call the function pg_stat_get_activity, because the view pg_stat_activity, which joins
+ * it with the roles and databases, costs a third more. The names of events differ between versions
  * in upper and lower case and in prefixes: version 13 renamed buffer_content to BufferContent,
  * version 17 renamed WALWrite to WalWrite. */
 static const struct wait_queries waits = {

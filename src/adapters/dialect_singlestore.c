@@ -1,4 +1,5 @@
-/* SingleStore: MySQL's dialect, except for its limits, some types and its own error numbers. */
+/* SingleStore: MySQL's dialect, except for the limits, some types and SingleStore's own error
+ * numbers. */
 #include <stdio.h>
 
 #include "adapters/dialect.h"
@@ -48,8 +49,8 @@ static bool take_limits(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* Queries the version, and the limit on concurrent requests, which limits the sessions: a session
- * of the Data API has one request at a time. */
+/* Queries the version and the limit on concurrent requests. This limit also limits the number of
+ * sessions, because a session of the Data API sends one request at a time. */
 static enum status ask_limits(const struct dialect_asker *asker, struct server_limits *limits,
                               struct error *error)
 {

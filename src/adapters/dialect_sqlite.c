@@ -1,8 +1,8 @@
 /*
  * SQLite: the meaning of its result codes, and its catalogue; also functions that all dialects
  * share. The declared type of a SQLite column is free text. If the text is a type name of any
- * database that append knows, the column has this type. Otherwise the column has the affinity that
- * SQLite derives from the text.
+ * database that this program supports, the column has this type. Otherwise the column has the
+ * affinity that SQLite derives from the text.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -14,10 +14,10 @@
 #include "adapters/dialect.h"
 #include "base/ask.h"
 
-/* https://sqlite.org/rescode.html. Extended codes precede their primary codes; the primary code is
- * the lowest byte of an extended code. `part` is a part of the message, which distinguishes
- * failures with the same code: some drivers report only the primary code, and the code ERROR (1)
- * covers many failures. */
+/* Meanings of SQLite's result codes (https://sqlite.org/rescode.html). Extended codes are listed
+ * before their primary code, which is the lowest byte of an extended code. `part` is a text within
+ * the message. It distinguishes failures with the same code, because some drivers report only the
+ * primary code, and because the code ERROR (1) covers many failures. */
 static const struct {
     int code; /* SQLite's code; 0: any code */
     const char *part;
@@ -195,9 +195,10 @@ static enum status describe(const struct dialect_asker *asker, const char *table
     return status;
 }
 
-/* Writes names that describe() reads back. Times and addresses are stored as text: without "text"
- * in its type a column would convert texts that look like numbers. SQLite numbers only a column of
- * type INTEGER that is the whole primary key, because this column is the rowid. */
+/* Writes type names from which describe() finds the types again. The type names of times and
+ * addresses contain "text", because SQLite would otherwise convert texts that look like numbers.
+ * SQLite assigns numbers only to a column of type INTEGER that is the whole primary key, because
+ * this column is the rowid. */
 static bool declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
 {
     static const char *const names[COLUMN_TYPE_COUNT] = {
@@ -384,8 +385,8 @@ enum status dialect_check_transaction(enum status status, bool is_open, struct e
     return STATUS_FATAL;
 }
 
-/* SQLite's tables have no comments: append's mark on a table is the name of an index that contains
- * no rows. */
+/* The mark by which this program recognises a table that it created is the name of an index that
+ * contains no rows, because SQLite's tables have no comments. */
 static const struct table_mark_statements table_mark = {
     .read = "select name from sqlite_schema where type = 'index' and tbl_name = ? collate nocase"
             " and name glob 'made by append:*'",

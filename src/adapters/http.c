@@ -24,12 +24,12 @@
 #include "base/url.h"
 
 enum {
-    IN_BYTES = 2 * 1024,    /* bytes of the buffer that each session keeps for reading */
-    IDLE_BYTES = 16 * 1024, /* bytes that a buffer may keep between requests */
-    /* most bytes of an answer that are skipped after `take` has stopped; if the answer is longer,
-     * the connection is closed */
+    IN_BYTES = 2 * 1024,    /* size of each session's buffer for reading */
+    IDLE_BYTES = 16 * 1024, /* a larger buffer is freed between requests */
+    /* maximum number of bytes that are read and skipped after `take` has returned false; if the
+     * answer has more bytes, the connection is closed */
     SKIPPED_MAX = 64 * 1024,
-    REFUSAL_BYTES = 1 << 20, /* most bytes of an error answer that are read */
+    REFUSAL_BYTES = 1 << 20, /* maximum length of the body of an error answer */
 };
 
 enum auth {
@@ -38,7 +38,7 @@ enum auth {
     AUTH_HEADER
 };
 
-/* The reason why the reading of a body ended early; BODY_OPEN: it has not ended early. */
+/* Why no more bytes of a body are kept; BODY_OPEN means that bytes are still kept. */
 enum body_end {
     BODY_OPEN,
     BODY_ENOUGH,
@@ -46,7 +46,8 @@ enum body_end {
     BODY_NO_MEMORY
 };
 
-/* A connection of one session's thread. Another thread may use only `socket` and is_interrupted. */
+/* A connection. It belongs to one session's thread; other threads may use only `socket` and
+ * is_interrupted. */
 struct http {
     const struct http_database *database;
     unsigned connect_timeout_s, answer_timeout_ms; /* the target's limits */
@@ -54,8 +55,8 @@ struct http {
     char place[300]; /* host:port, in messages */
     char *url;       /* the server's URL; owned, like ca_file */
     char *ca_file;
-    CURL *easy; /* libcurl's handle. With TLS it is kept (16 KiB, two descriptors); without TLS it
-                   exists only while connecting. May be NULL */
+    CURL *easy; /* libcurl's handle, or NULL. With TLS it lasts as long as the connection (16 KiB,
+                   two descriptors); without TLS it exists only while connecting */
     bool is_tls, is_verified;
     enum auth auth;
     int64_t until_ns; /* moment at which open must end; 0: no limit */
@@ -63,23 +64,25 @@ struct http {
     int64_t connected_by_ns;
 
     int sock;                    /* the connection's socket; -1: not connected */
-    struct client_socket socket; /* the connection's socket, for an interrupt from another thread */
+    struct client_socket socket; /* the same socket, for http_interrupt in another thread */
     atomic_bool is_interrupted;
     int socket_errno; /* errno of the latest failure to create a socket */
-    bool is_kept;     /* libcurl's handle is being freed, but its socket is to stay open */
+    bool is_kept;     /* true while libcurl's handle is freed and its socket must stay open */
 
-    struct buffer fixed; /* header lines that every request has after its first line */
+    struct buffer fixed; /* header lines that are the same in every request */
     struct buffer head;  /* head of the current request */
     struct http_answer answer;
     struct buffer body; /* the kept body, or the beginning of a line that is not complete yet */
     const struct http_request *current; /* the current request; borrowed */
     size_t written;                     /* bytes of the request that may have reached the server */
-    struct append_loss loss;            /* the rows that the append in progress has lost */
+    struct append_loss loss;            /* numbers of refused rows and rows in doubt of the current
+                                           append */
     enum body_end body_end;
     struct http_splitter splitter;
-    enum http_place at; /* place of the latest byte of the answer */
+    enum http_place at; /* whether the latest byte of the answer is inside an element, between
+                           elements or outside the array */
     size_t around;      /* bytes in `body` that precede the element that is being read */
-    size_t skipped;     /* bytes of the answer that were skipped after `take` had stopped */
+    size_t skipped;     /* bytes of the answer that were skipped after `take` had returned false */
     char in[IN_BYTES];
 };
 
@@ -269,7 +272,7 @@ static enum status reconnect(struct http *http, struct error *error)
     curl_easy_setopt(http->easy, CURLOPT_ERRORBUFFER, NULL);
     keep_socket(http, sock); /* if several sockets were tried, `sock` is the connected socket */
     if (!http->is_tls) {
-        /* a blocking recv needs no wait before it */
+        /* make the socket blocking, so that recv itself waits for data */
         fcntl(sock, F_SETFL, fcntl(sock, F_GETFL) & ~O_NONBLOCK);
         http->is_kept = true;
         curl_easy_cleanup(http->easy);
@@ -378,16 +381,17 @@ static ssize_t send_some(struct http *http, struct iovec *parts, size_t count)
     return code == CURLE_OK ? (ssize_t)sent : -1;
 }
 
-/* Returns the events to wait for in the middle of a request: room for more, or an early answer, for
- * example from a server that does not read the rest. Returns 0 if an answer has arrived. */
+/* Returns the events to wait for before the rest of a request can be written. They include an early
+ * answer, because a server may answer without reading the rest. Returns 0 if the early answer, or
+ * the end of the connection, has already arrived. */
 static short events_of(struct http *http)
 {
     char start[10];
     const ssize_t length =
         http->is_tls ? -1 : recv(http->sock, start, sizeof start, MSG_PEEK | MSG_DONTWAIT);
     if (length == (ssize_t)sizeof start && (start[9] == '1' || start[9] == '2')) {
-        /* the rest of the request is still written: 100 Continue is not the final answer, and a
-         * server that answers 2xx still expects the body */
+        /* continue to write the request: a status 1xx is not the final answer, and a server that
+         * answers 2xx still expects the body */
         return POLLOUT;
     }
     if (length >= 0) {
@@ -399,8 +403,8 @@ static short events_of(struct http *http)
     return POLLOUT | POLLIN;
 }
 
-/* Writes head and body. Returns false if not everything was written. Then errno has the reason, or
- * is 0 if an answer has arrived already. */
+/* Writes the head and the body of the request. Returns false if not everything was written; errno
+ * then has the reason, or is 0 if an answer has already arrived. */
 static bool send_request(struct http *http)
 {
     const struct http_request *request = http->current;
@@ -472,7 +476,7 @@ static bool keep(struct http *http, const char *bytes, size_t length, size_t max
     return http->body_end == BODY_OPEN;
 }
 
-/* Notes that the rest of the body is skipped; returns true. */
+/* Makes take_body skip the rest of the body. Returns true. */
 static bool skip_rest(struct http *http)
 {
     http->body_end = BODY_ENOUGH;
@@ -496,8 +500,8 @@ static bool take_line(struct http *http, char *bytes, size_t length)
     return wants_more || skip_rest(http);
 }
 
-/* Keeps bytes of an element, or of the text before or after the list of elements; drops bytes
- * between two elements. */
+/* Adds bytes to http->body, except bytes between two elements of the array. Returns false if the
+ * limit is exceeded or memory runs out. */
 static bool keep_run(struct http *http, const char *bytes, size_t length)
 {
     const size_t max =
@@ -505,7 +509,8 @@ static bool keep_run(struct http *http, const char *bytes, size_t length)
     return http->at == HTTP_BETWEEN || keep(http, bytes, length, max);
 }
 
-/* Hands elements to the request's `take`, and keeps the text around the elements. */
+/* Passes each element of the array to the request's `take`, and keeps the text before and after the
+ * array. */
 static bool take_elements(struct http *http, const char *bytes, size_t length)
 {
     size_t done = 0;
@@ -672,7 +677,8 @@ static void explain_status(unsigned status, struct dialect_meaning *meaning)
     }
 }
 
-/* Writes a message for an error answer that the database's adapter does not read. */
+/* Writes the message for an error answer if the database's classify_error found no message in it.
+ *  */
 static void describe_status(const struct http *http, const char *body, size_t length,
                             char text[ERROR_TEXT_BYTES])
 {
@@ -769,8 +775,8 @@ enum status http_send(struct http *http, const struct http_request *request, str
     }
     bool is_sent = send_request(http);
     if (!is_sent && http->written == 0 && errno != ETIMEDOUT && errno != ECANCELED) {
-        /* the idle connection ended before the first byte was sent: the request can be sent again
-         */
+        /* the idle connection ended and no byte was sent, so the request can be sent on a new
+         * connection */
         status = reconnect(http, error);
         is_sent = status == STATUS_OK && send_request(http);
     }
@@ -778,7 +784,8 @@ enum status http_send(struct http *http, const struct http_request *request, str
         buffer_fini(request->body_buffer);
     }
     if (status == STATUS_OK) {
-        /* a server that did not read the whole request may have sent the reason */
+        /* read the answer even if the request was not sent completely, because the answer may
+         * contain the reason */
         http->answer.ends_connection = !is_sent;
         status = read_answer(http, error);
     }

@@ -1,9 +1,10 @@
 /*
- * A connection to a database that speaks HTTP, and helpers that these databases share.
+ * A connection to a database over HTTP, and helpers that the adapters of such databases share.
  *
- * A request is sent at most once: bytes that were written and not answered are in doubt and are not
- * sent again. If the server has ended an idle connection, the next request opens a new connection,
- * which loses no row. Redirects are not followed. Bodies are borrowed during a request.
+ * A request is never sent twice: if bytes of it were written but the answer is missing, it is
+ * unknown whether the server carried it out. If the server has ended an idle connection, the next
+ * request opens a new connection; this loses no row. Redirects are not followed. The caller keeps a
+ * request's body valid until the request ends.
  *
  * These parameters of a target's URL are read here:
  *
@@ -31,8 +32,8 @@ enum {
     HTTP_KEPT_MAX = 64 << 20, /* longest answer that is kept whole, in bytes */
     HTTP_LINE_MAX = 16 << 20, /* longest line of an answer that is read line by line, in bytes */
     HTTP_STACK_BYTES = 192 * 1024,
-    HTTP_LIBRARY_FILES =
-        2, /* descriptors that libcurl keeps: always with TLS, else while it connects */
+    HTTP_LIBRARY_FILES = 2, /* descriptors that libcurl uses: with TLS as long as the connection
+                               lasts, without TLS while connecting */
 };
 
 /* In each adapter that uses this file, struct adapter_conn begins with `struct http *http`.
@@ -45,12 +46,14 @@ struct http_database {
     uint16_t default_port;
     const char *user_header, *password_header; /* names of the headers for auth=header; NULL if
                                                   auth=header is not supported */
-    const char *default_user; /* user whose name is sent if the target has no user; NULL if no
-                                 credentials are sent then */
-    const char *ping;         /* path of a harmless GET, which shows that the server is there */
+    const char *default_user; /* user name to send if the target has no user; NULL: send no
+                                 credentials in this case */
+    const char *ping;         /* path of a GET request without side effects, to check that the
+                                 server answers */
 
-    /* Recognises the database by the answer to a GET of `question`; `protocol`, for example
-     * "ClickHouse's", is for the message. */
+    /* For probing a server: recognises_answer returns whether the answer to a GET request for the
+     * path `question` is from this database. `protocol` is part of an error message, for example
+     * "ClickHouse's". */
     const char *question, *protocol;
     bool (*recognises_answer)(unsigned status, const char *headers, const char *body);
 
@@ -75,9 +78,9 @@ struct http_database {
     bool (*set)(struct adapter_conn *conn, const char *key, const char *value, struct error *error);
 
     /* Reads an error answer: a status from 400 on, or an error within an answer with status 2xx.
-     * *meaning is preset from the status; changes *meaning if the body is more specific than the
-     * status. Sets failure->number. Writes the server's message to `text`, and sets failure->text
-     * to `text`. */
+     * *meaning already contains the meaning of the status; the function changes it if the body is
+     * more specific. Sets failure->number. Writes the server's message to `text`, and sets
+     * failure->text to `text`. */
     void (*classify_error)(unsigned status, const char *body, size_t length,
                            struct dialect_failure *failure, struct dialect_meaning *meaning,
                            char text[ERROR_TEXT_BYTES]);
@@ -93,14 +96,14 @@ struct http_request {
                                    so that waiting sessions do not keep their buffers; NULL if
                                    nothing is to be freed */
     const char *accept;         /* content type that the answer should have; NULL for any type */
-    const char *agent; /* text for the User-Agent header, after append's name and version; NULL for
-                          no text */
+    const char *agent; /* text for the User-Agent header, after this program's name and version;
+                          NULL for no text */
 
     /* `take` takes the body of an answer with status 2xx line by line; '\0' replaces the line
      * break. If `take` returns false, the rest is skipped. If `take` is NULL, the body is kept. The
      * body of any other status is always kept. If `rows` is not NULL, the body is JSON, and `take`
-     * takes the elements of the array that is the member `rows`, instead of lines; the text around
-     * the array's elements is kept. */
+     * takes the elements of the array that is the member `rows`, instead of lines; the text before
+     * and after the array is kept. */
     const char *rows;
     bool (*take)(void *context, char *line, size_t length);
     void *context;
@@ -108,8 +111,8 @@ struct http_request {
 
 /* Opens a connection: initialises it, connects, sends a ping with the credentials and calls greet,
  * all within connect_timeout_s. Never returns REJECTED: permanent failures are FATAL (credentials,
- * a parameter of the URL, the certificate), passing failures are LOST (unreachable, timed out).
- * adapter->own is its struct http_database. */
+ * a parameter of the URL, the certificate), failures that may be temporary are LOST (unreachable,
+ * timed out). adapter->own points to the adapter's struct http_database. */
 enum status http_open(const struct adapter *adapter, const struct target *target,
                       struct adapter_conn **conn, struct error *error);
 void http_close(struct adapter_conn *conn);
@@ -119,8 +122,8 @@ unsigned http_count_files(const struct target *target, unsigned *opening);
 /* Makes the request in progress, and later requests, return LOST. */
 void http_interrupt(struct adapter_conn *conn);
 
-/* Starts counting an append's losses. If the server has ended the idle connection, reconnects.
- * Called before rows are handed over. Returns LOST if reconnecting failed. */
+/* Sets the counts of lost rows to 0, and reconnects if the server has ended the idle connection. An
+ * adapter calls it at the beginning of an append. Returns LOST if reconnecting failed. */
 enum status http_begin_append(struct http *http, struct error *error);
 
 /* Sends a request and waits for its complete answer. Returns OK if the HTTP status is 2xx. With any
@@ -145,7 +148,7 @@ enum status http_send(struct http *http, const struct http_request *request, str
 void http_add_loss(struct http *http, enum status status, uint64_t rows);
 void http_append_lost(const struct adapter_conn *conn, struct append_loss *loss);
 
-/* Returns the kept body of the latest answer, terminated; valid until the next request. */
+/* Returns the kept body of the latest answer, terminated by '\0'; valid until the next request. */
 const char *http_body(const struct http *http, size_t *length);
 
 /* Fills the connection's address and, if the adapter has a dialect, the dialect. */
@@ -168,7 +171,7 @@ const char *http_header(const struct http *http, const char *name);
 enum status http_record_error(struct http *http, const char *body, size_t length,
                               struct error *error);
 
-/* Parses a text, terminated at its length, as JSON; the caller frees it with json_decref. Integers
+/* Parses JSON; text[length] must be '\0'. The caller frees the result with json_decref. Integers
  * that fit int64_t are integers; numbers too large for int64_t or double become strings. If the
  * text is not JSON, records an error and returns NULL. */
 json_t *http_parse(const char *text, size_t length, struct error *error);
@@ -183,8 +186,8 @@ json_t *http_json(const struct http *http, struct error *error);
 enum status http_take_rows(const json_t *rows, struct answer *answer, bool *take_stopped,
                            struct error *error);
 
-/* The context of http_take_row. This function is a callback for http_request.take when
- * http_request.rows is set; it hands one row to the answer as http_take_rows does. */
+/* The context of http_take_row, which is a callback for http_request.take if http_request.rows is
+ * set. http_take_row passes one row to the answer, as http_take_rows does. */
 struct http_reading {
     struct answer *answer;
     struct error *error;
@@ -193,9 +196,9 @@ struct http_reading {
 };
 bool http_take_row(void *reading, char *text, size_t length);
 
-/* Adds a value of a batch as JSON: NULL, numbers and booleans as such (NaN and infinity as null),
- * JSON unchanged, bytes in base64, all other types as strings; a timestamp in UTC, "2026-01-31
- * 12:00:00.123456". */
+/* Adds a value of a batch as JSON. NULL, numbers and booleans are written as such (NaN and infinity
+ * as null), JSON is copied, bytes are written in base64, and all other types as strings. A
+ * timestamp is in UTC, for example "2026-01-31 12:00:00.123456". */
 void http_add_json(struct buffer *buffer, const struct column *column,
                    const struct column_data *data, size_t row);
 
@@ -207,15 +210,15 @@ void http_add_encoded(struct buffer *buffer, const char *text);
 
 void http_add_base64(struct buffer *buffer, const void *bytes, size_t length);
 
-/* Finds the elements of an array in JSON that arrives byte by byte: the array is the member `name`
- * of any object. Initialised with zeros except for the name. */
+/* State of http_split, which finds the elements of an array in JSON that it reads byte by byte. The
+ * array is the member `name` of any object. All other members are initialised with zeros. */
 struct http_splitter {
     const char *name;
-    /* `depth`: number of open brackets; `array_depth`: number of open brackets at the array's
-     * elements, 0: outside the array */
+    /* `depth` is the number of open brackets. `array_depth` is `depth` directly within the array,
+     * or 0 outside the array */
     unsigned depth, array_depth;
-    size_t matched; /* bytes of the latest string that are equal to `name`; SIZE_MAX: the string
-                       differs */
+    size_t matched; /* number of bytes of the latest string that match `name`; SIZE_MAX: the string
+                       differs from `name` */
     bool is_in_string, is_escaped, is_name, is_in_element;
 };
 enum http_place {
@@ -234,8 +237,8 @@ struct http_answer {
     bool ends_connection; /* no further request can be sent on this connection */
     const char *fault; /* reason why the answer is malformed, static; NULL if no fault was found */
 
-    /* Takes a part of the body, and may overwrite `bytes`. Returns false if the rest of the body
-     * need not be handed over. */
+    /* Takes a part of the body, and may overwrite `bytes`. Returns false if it does not need the
+     * rest of the body. */
     bool (*take)(void *context, char *bytes, size_t length);
     void *context;
 

@@ -6,7 +6,8 @@
 #include "append/client_socket.h"
 
 enum {
-    HEAD_MAX = 64 * 1024, /* most bytes of the status line with all headers, and of the trailer */
+    HEAD_MAX = 64 * 1024, /* maximum length of the status line with all headers, and of the trailer
+                           */
     PROBE_BODY_MAX = 64 * 1024,
     CHUNK_DIGITS_MAX = 16, /* hexadecimal digits of a chunk's length */
     CHUNK_LINE_MAX = 4096,
@@ -70,7 +71,7 @@ static bool read_length(const char *digits, size_t length, uint64_t *value)
     return length > 0;
 }
 
-/* Reads the complete head and decides how the body ends. */
+/* Reads the complete head and determines how the end of the body is found. */
 static void begin_body(struct http_answer *answer)
 {
     const char *head = answer->head.bytes;

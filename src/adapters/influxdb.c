@@ -1,11 +1,11 @@
 /*
- * InfluxDB 1.x, and QuestDB, which accepts the same writes. An append is a POST /write with a line
- * per row, collected in append_rows and sent in append_close.
+ * InfluxDB 1.x, and QuestDB, which accepts the same writes. append_rows collects the rows of an
+ * append, one line per row, and append_close sends them with POST /write.
  *
- * InfluxDB identifies a row by measurement, tags and time; a row with the same identity silently
- * replaces the older row. So the run (n1) and the session (n2) are tags, and a row's time is its
- * column `time` plus its number (n3) in nanoseconds. InfluxDB keeps the valid rows of a write and
- * reports how many it dropped. QuestDB keeps all rows of a write or none.
+ * InfluxDB identifies a row by measurement, tags and time; a new row silently replaces an older row
+ * with the same identity. Therefore the run (n1) and the session (n2) are tags, and a row's time is
+ * its column `time` plus its number (n3) in nanoseconds. InfluxDB keeps the valid rows of a write
+ * and reports how many it dropped. QuestDB keeps all rows of a write or none.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,8 +146,8 @@ static bool take_name(void *context, const struct cell *cells, size_t count)
     return !search->is_found;
 }
 
-/* Creates the database if it is missing. Looks for the database first, because only an
- * administrator may create one. */
+/* Creates the database if it is missing. Checks first whether the database exists, because only an
+ * administrator may create databases. */
 static enum status find_database(struct adapter_conn *conn, bool creates_nothing,
                                  struct error *error)
 {
@@ -167,8 +167,9 @@ static enum status find_database(struct adapter_conn *conn, bool creates_nothing
     return status == STATUS_REJECTED ? STATUS_FATAL : status;
 }
 
-/* Recognises QuestDB by a header of the ping's answer; any other server is taken for InfluxDB.
- * Prepares the connection's paths and InfluxDB's database. */
+/* Finds out from a header of the ping's answer whether the server is QuestDB; any other server is
+ * treated as InfluxDB. Then writes the connection's paths and, for InfluxDB, creates a missing
+ * database. */
 static enum status greet(struct adapter_conn *conn, const struct target *target,
                          struct error *error)
 {

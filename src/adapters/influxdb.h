@@ -6,7 +6,7 @@
 
 #include "adapters/http.h"
 
-/* Values of column.native_type: the place of a column's values in a line. */
+/* Values of column.native_type: the part of a line that contains the column's values. */
 enum influxdb_place {
     INFLUXDB_FIELD,
     INFLUXDB_TAG,
@@ -44,7 +44,7 @@ struct adapter_conn {
     char version[64];
     bool has_created_database;
     char database[128];
-    /* paths of the requests that write and that query; owned */
+    /* paths of requests that write rows, and of requests that query; owned */
     struct buffer write_path, query_path;
     bool has_row_number; /* the measurement that was described last has a field n3 */
     struct influxdb_lines lines;

@@ -1,5 +1,5 @@
 /*
- * InfluxDB: InfluxQL by POST /query. The answer has one line of JSON for each of its parts.
+ * InfluxDB: sends InfluxQL with POST /query. Each line of the answer is a complete JSON text.
  */
 #include <stdio.h>
 #include <string.h>
@@ -119,9 +119,9 @@ enum status influxdb_query(struct influxdb_reading *reading, const char *sql)
     return reading->status == STATUS_OK ? status : reading->status;
 }
 
-/* The columns of syslog_table. A column of another measurement whose name and InfluxDB type are in
- * this list has the same type for append. InfluxDB itself knows only four types of fields, and
- * tags, which are text. */
+/* The columns of syslog_table. In any other measurement, a column whose name and InfluxDB type are
+ * in this list also gets its type from this list, because InfluxDB itself has only four types of
+ * fields, and tags, which are text. */
 static const struct column known[] = {
     {.name = "time", .type_name = "timestamp", .type = COLUMN_TIMESTAMP},
     {.name = "n1", .type_name = "tag", .type = COLUMN_INT16},
@@ -176,7 +176,7 @@ static bool take_key(void *context, const struct cell *cells, size_t count)
     }
     for (size_t i = 0; i < table->column_count; i++) {
         if (strcmp(table->columns[i].name, column.name) == 0) {
-            return true; /* the type has changed between shards: the first type counts */
+            return true; /* the type differs between shards; the first type is used */
         }
     }
     for (size_t i = 0; i < COUNT_OF(known); i++) {
@@ -193,8 +193,8 @@ static bool take_key(void *context, const struct cell *cells, size_t count)
     return description->status == STATUS_OK;
 }
 
-/* Describes a measurement by its keys. InfluxDB creates a measurement with its first row; until
- * then the default table is described as if it existed. */
+/* Describes a measurement by its keys. InfluxDB creates a measurement when the first row is
+ * written. Before that, the default table is described as if it existed. */
 enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
                               struct table *table, struct error *error)
 {
@@ -233,7 +233,8 @@ enum status influxdb_describe(struct adapter_conn *conn, const char *table_name,
     return status;
 }
 
-/* Reads a series of SHOW DIAGNOSTICS: a part of the configuration, with one row. */
+/* Reads one series of the answer to SHOW DIAGNOSTICS. A series is one section of the configuration
+ * and has one row. */
 static void take_diagnostics(void *context, const json_t *series)
 {
     int64_t *const allowed = context;

@@ -14,10 +14,11 @@ enum {
     SPARE_BYTES = 4 /* two quotes, a letter, a separator */
 };
 
-/* Limit of the number that is added to a time, in ns: 11 days. Row numbers are smaller. */
+/* Upper limit of the row numbers that are added to a time, in ns (11 days). Row numbers are
+ * smaller. */
 #define SERIAL_MAX INT64_C(1000000000000000)
 
-/* The places in the order in which a line contains them. */
+/* The parts of a line, in the order in which they are written. */
 static const enum influxdb_place places[] = {INFLUXDB_TAG, INFLUXDB_FIELD, INFLUXDB_TIME};
 
 /* The language that a value is written in. */
@@ -89,7 +90,7 @@ static bool is_null(const struct column *column, const struct column_data *data,
            (column->type == COLUMN_FLOAT64 && !isfinite(data->values.float64[row]));
 }
 
-/* Returns the most bytes that a value needs. */
+/* Returns an upper limit of a value's length in a line, in bytes. */
 static size_t max_bytes_of(const struct column *column, const struct column_data *data, size_t row)
 {
     return column_kinds[column->type].is == COLUMN_IS_TEXT && !is_null(column, data, row)
@@ -143,8 +144,8 @@ static char *put_tag(char *out, const struct column *column, union column_values
     return put_escaped(out, text, false, is_writable);
 }
 
-/* Adds a length of 2 bytes, then the text of this length: the escaped name and `suffix`. The suffix
- * is "" for the measurement and "=" for a column. */
+/* Adds the escaped name and `suffix`, preceded by their length in 2 bytes. `suffix` is "" for a
+ * measurement and "=" for a column. */
 static void add_name(struct buffer *names, const char *name, const char *suffix, bool *is_writable)
 {
     char text[2 * ROW_NAME_BYTES];

@@ -1,5 +1,5 @@
 /*
- * QuestDB: SQL by GET /exec, which answers in JSON, or GET /exp, which answers in CSV.
+ * QuestDB: sends SQL with GET /exec, which answers in JSON, or with GET /exp, which answers in CSV.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +11,8 @@ enum {
     CELLS_MAX = 16
 };
 
-/* QuestDB first stores a table's rows in a log, and shows them after it has applied the log:
- * `unread` counts the transactions that are not applied yet. */
+/* QuestDB first stores a table's rows in a log. Queries do not find the rows until QuestDB has
+ * applied the log to the table. `unread` counts the transactions that are not yet applied. */
 const struct sql_templates questdb_templates = {
     .count = "select count(*) from $0",
     .nothing = "select 1",
@@ -56,7 +56,8 @@ static bool take_csv(void *context, char *line, size_t length)
     return !reading->take_stopped;
 }
 
-/* Runs one statement. /exp is used for numbers: it answers in lines, but supports only SELECT. */
+/* Runs one statement. Uses /exp for a SELECT of numbers, because the answer of /exp can be read
+ * line by line. */
 enum status questdb_query(struct influxdb_reading *reading, const char *sql, bool reads_numbers)
 {
     struct adapter_conn *const conn = reading->conn;
@@ -89,7 +90,8 @@ enum status questdb_query(struct influxdb_reading *reading, const char *sql, boo
     return status;
 }
 
-/* Positions of the cells of SHOW COLUMNS that are used; FIELD_COUNT: the fewest cells of a row. */
+/* Positions of cells in a row of SHOW COLUMNS. FIELD_COUNT is the minimum number of cells in a row.
+ *  */
 enum {
     FIELD_NAME,
     FIELD_TYPE,

@@ -2,9 +2,10 @@
  * Machbase through its client library, which is loaded at run time.
  *
  * An append calls SQLAppendOpen, then SQLAppendDataV2 for each row, then SQLAppendClose. The
- * library collects rows into packets. The server reports only the rows that it refuses, and counts
- * rows at the end. Rows that were sent stay, whatever happens later: there are no transactions.
- * Every append uses a new statement: a reused statement sends rows that the server cannot read.
+ * library collects rows into packets. During the append, the server reports only the rows that it
+ * refuses; at the end, it reports how many rows it stored and refused. Machbase has no
+ * transactions, so rows that were sent stay stored even if the append fails later. Every append
+ * uses a new statement, because the server cannot read rows that a reused statement sends.
  */
 #include "adapters/machbase.h"
 
@@ -131,7 +132,7 @@ struct append {
     uint64_t sent;    /* number of rows that the library took */
     /* number of refused rows whose error code differs from that of the first refused row */
     uint64_t other_codes;
-    struct error failure; /* failure of the first row that append or the server refused */
+    struct error failure; /* failure of the first row that this adapter or the server refused */
     struct append_loss loss;
 };
 
@@ -346,7 +347,7 @@ void machbase_set_type(struct column *column, int type, unsigned long size)
         if (types[i].has_size) {
             column->size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
             /* The library truncates values longer than the column's size, and for some types writes
-             * beyond the size: a column without a size cannot be written. */
+             * beyond the size. A column without a size can therefore not be written. */
             column->type = size > 0 ? column->type : COLUMN_UNSUPPORTED;
         }
         if (type == MACHBASE_VARCHAR || (types[i].has_size && size == 0)) {
@@ -419,8 +420,8 @@ bool machbase_encode(const struct column *column, union column_values values, si
     }
 }
 
-/* Returns true when the value is not empty and has no character at which the library splits its
- * connection string, even within quotes. */
+/* Returns true when the value is not empty and contains no character at which the library splits
+ * its connection string (it ignores quotes). */
 static bool is_plain(const char *value)
 {
     return value[0] != '\0' && strpbrk(value, ";= \t\r\n") == NULL;
@@ -482,8 +483,8 @@ enum status machbase_target_read(struct machbase_target *place, const struct tar
 }
 
 /* Writes every key, because some defaults differ between the library's versions. The library
- * ignores DSN, although its manual documents it as the host. COMPRESS stays off: rows that the
- * library compresses cannot be read. */
+ * ignores DSN, although its manual documents it as the host. COMPRESS is off, because rows that the
+ * library has compressed cannot be read. */
 void machbase_string_build(struct buffer *text, const struct machbase_target *place,
                            const char *address, unsigned timeout_s)
 {
@@ -547,8 +548,8 @@ static enum status check(struct adapter_conn *conn, handle statement, short resu
                : report(error, STATUS_REJECTED, ERROR_SERVER, &record);
 }
 
-/* Calls SQLDriverConnect. The library's own time limit covers only the first TCP packet: afterwards
- * it waits forever for a silent server. */
+/* Calls SQLDriverConnect. The library's own time limit covers only the first TCP packet. After
+ * that, the library waits without a limit for a server that does not answer. */
 static enum status driver_connect(void *context, struct error *error)
 {
     static const char *const full_messages[] = {"too many", "exceed", "maximum number of sessions",
@@ -695,7 +696,7 @@ static void inspect(const struct adapter *adapter, struct adapter_conn *conn,
 /* One column of a result's current row. */
 struct bound {
     char *text;         /* text of the cell; owned */
-    unsigned long size; /* size of text: the longest value that is read, one byte that reveals a
+    unsigned long size; /* size of `text`: the maximum length of a value, one byte to detect a
                            longer value, and a NUL */
     long length;        /* length of the value, or NULL_DATA */
 };
@@ -897,8 +898,8 @@ static enum status run_one(struct adapter_conn *conn, const char *sql, struct an
     return status;
 }
 
-/* Returns the rest of `text` after its first word and blanks, if the first word is `word`; NULL
- * otherwise, and if `text` is NULL. */
+/* If the first word of `text` is `word`, returns the rest of `text` after this word and the
+ * following blanks. Otherwise, and if `text` is NULL, returns NULL. */
 static const char *skip_word(const char *text, const char *word)
 {
     static const char blanks[] = " \t\r\n";
@@ -1046,8 +1047,9 @@ static enum status read_table(struct adapter_conn *conn, handle statement, const
     return status;
 }
 
-/* Maps the table's columns to the places of a row. A row has a place for each column that the table
- * has on the server now; a column that was added since the table was described is NULL. */
+/* Finds, for each value of a row, the column in `table`. A row has one value for each column that
+ * the table now has on the server. If a column was added after the table was described, its value
+ * is NULL. */
 static enum status map_columns(struct adapter_conn *conn, const struct table *table,
                                struct error *error)
 {
@@ -1072,7 +1074,7 @@ static enum status map_columns(struct adapter_conn *conn, const struct table *ta
         conn->columns[i] = (uint16_t)table->column_count;
         machbase_encode_null(&now.columns[i], &conn->row_values[i]);
         for (size_t tried = 0; tried < table->column_count; tried++) {
-            /* most columns are still at the same place */
+            /* most columns still have the same position */
             const size_t place = (i + tried) % table->column_count;
             if (strcasecmp(table->columns[place].name, now.columns[i].name) == 0) {
                 conn->columns[i] = (uint16_t)place;
@@ -1098,8 +1100,9 @@ static void drop_append(struct adapter_conn *conn)
     conn->append.statement = NULL;
 }
 
-/* Gives the connection up, because the server may still wait for rows or for the end of the append.
- * Counts as refused all rows that were handed over, except `accepted` and `in_doubt` rows. */
+/* Gives up the connection, because the server may still wait for rows or for the end of the append.
+ * Records `in_doubt` rows as rows in doubt. Records the other rows that were handed over, except
+ * `accepted` rows, as refused. */
 static enum status lose_connection(struct adapter_conn *conn, uint64_t accepted, uint64_t in_doubt)
 {
     conn->append.loss = (struct append_loss){.refused = conn->append.rows - accepted - in_doubt,
@@ -1245,7 +1248,7 @@ static enum status describe(const struct adapter *adapter, struct adapter_conn *
                             const char *table_name, struct table *table, struct error *error)
 {
     (void)adapter;
-    /* names are not quoted, and a name with other characters could be read as something else */
+    /* names are not quoted, so other characters in a name could change the meaning of the SQL */
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.";
     const bool is_name = table_name[0] != '\0' && strspn(table_name, letters) == strlen(table_name);
