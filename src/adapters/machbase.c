@@ -527,8 +527,8 @@ static enum status report(struct error *error, enum status status, enum error_ki
 }
 
 /* Returns the status of a call and records its error. `statement` is NULL for a call on the
- * connection. The socket is checked as well, because a statement may have many different records
- * after the server has become silent. */
+ * connection. Also checks the socket, because the error record does not always show that the
+ * connection has ended. */
 static enum status check(struct adapter_conn *conn, handle statement, short result,
                          struct error *error)
 {

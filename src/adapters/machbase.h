@@ -75,8 +75,8 @@ struct machbase_time {
     char *format;
 };
 
-/* One column of a row to append. The library writes to it: all members that the library reads are
- * set again for every row. */
+/* The value of one column in a row that is sent. The library overwrites members, so all members
+ * that the library reads are set again for every row. */
 union machbase_value {
     int16_t int16;
     uint16_t uint16;
@@ -97,9 +97,9 @@ void machbase_set_type(struct column *column, int type, unsigned long size);
 /* Sets *value to the NULL of the column's type. */
 void machbase_encode_null(const struct column *column, union machbase_value *value);
 
-/* Sets *value to the row's value; texts and bytes stay borrowed. Returns false if the library would
- * store another value: it truncates long texts, and reserves some values, for example to mark NULL.
- * An empty text is stored as NULL. */
+/* Sets *value to the row's value; texts and bytes are not copied. Returns false if the library
+ * would store a different value, because it truncates long texts and reserves some values, for
+ * example for NULL. An empty text is stored as NULL. */
 bool machbase_encode(const struct column *column, union column_values values, size_t row,
                      union machbase_value *value);
 

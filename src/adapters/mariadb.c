@@ -1,7 +1,8 @@
 /*
  * MariaDB, MySQL and compatible servers (SingleStore, Percona Server) through MariaDB Connector/C.
  *
- * An append of fewer than ROW_BATCH_MAX rows costs one round trip, and so does a count.
+ * An append of fewer than ROW_BATCH_MAX rows needs one round trip. A query that counts rows needs
+ * one round trip.
  */
 #include "adapters/mariadb.h"
 
@@ -59,17 +60,19 @@ struct adapter_prepared {
     struct result_column *columns; /* columns of the result; owned */
 };
 
-/* A connection. It is kept small, because there are thousands of connections: it holds no rows. The
- * text of a statement is freed as soon as it is sent, before the session waits for the answer. */
+/* A connection. It uses little memory, because there are thousands of connections: it stores no
+ * rows, and the text of a statement is freed after it was sent, before the session waits for the
+ * answer. */
 struct adapter_conn {
     MYSQL mysql;
     bool uses_insert;     /* the connection uses the method "insert" */
-    bool is_method_given; /* the user chose the method: no other method may be used */
+    bool is_method_given; /* the user chose the method, so no other method may be used */
     bool is_lost;
-    bool is_utc;       /* the session's time zone was set */
-    bool has_no_notes; /* append has asked the server to keep no notes for this session */
+    bool is_utc;       /* the session's time zone was set to UTC */
+    bool has_no_notes; /* the server was asked to keep no notes for this session */
     bool has_created_database;
-    struct client_socket socket; /* the connection's socket, for an interrupt from another thread */
+    struct client_socket socket; /* the connection's socket, for interrupt_connection in another
+                                    thread */
     const char *why_no_bulk; /* reason why bulk is not in use; static; NULL = bulk is in use or was
                                 not requested */
     struct mariadb_append append;
@@ -80,7 +83,7 @@ struct adapter_conn {
     struct server_facts *learned;        /* facts from a call of `describe`; owned; may be NULL */
     unsigned kept_statements; /* number of script statements that a session keeps prepared */
     bool sends_text;          /* script statements are sent as text: see choose_method */
-    bool has_begun;           /* adapter.begin has begun a transaction */
+    bool has_begun;           /* a transaction that adapter.begin has begun is open */
     bool shows_transactions;  /* the server's status showed a transaction after BEGIN */
     unsigned prepared_count;  /* number of prepared statements on the server */
     struct buffer packet;     /* the statement to send; its memory is kept for the next statement */
@@ -102,7 +105,7 @@ struct connect_attempt {
 enum {
     TLS_BY_DEFAULT = 30400, /* first version of Connector/C that uses TLS by default */
     INET4_VERSION = 101000, /* first version of MariaDB with the types inet4, inet6 and uuid */
-    FRACTION_DIGITS = 6,    /* most digits that the server stores */
+    FRACTION_DIGITS = 6,    /* maximum number of digits that the server stores */
     YEAR_MAX = 9999,
     FLAG_TYPES = 128, /* the types of the parameters are in the packet */
     ID_BYTES = 4,     /* bytes of a statement's id */
@@ -155,7 +158,8 @@ static struct text_value bytes_of(const struct column *column, union column_valu
     case COLUMN_TIMESTAMP:
         civil_time_of(column, values, row, &civil);
         if (civil.year < 0 || civil.year > YEAR_MAX) {
-            /* writes a date that the server refuses: the server would misread the real date */
+            /* write a date that the server refuses, because the server would misread the real date
+             *  */
             length = snprintf(text, VALUE_TEXT_BYTES, "%d-%02u-%02u", YEAR_MAX + 1, civil.month,
                               civil.day);
         }
@@ -310,7 +314,7 @@ static void add_value(struct buffer *packet, const struct column *column,
     buffer_add(packet, out, used);
 }
 
-/* Adds the type that a parameter is sent with, 2 bytes. */
+/* Adds the type of a parameter's values in the packet (2 bytes). */
 static void add_type(struct buffer *packet, const struct column *column)
 {
     static const uint8_t types[COLUMN_TYPE_COUNT] = {
@@ -481,7 +485,8 @@ static enum status call_error(struct adapter_conn *conn, struct error *error)
                           mysql_error(&conn->mysql), error);
 }
 
-/* Converts the text of an integer to a number, because prepared statements return numbers. */
+/* Converts the text of an integer to a number, so that the cell is the same as with a prepared
+ * statement. */
 static void make_number(struct cell *cell, enum enum_field_types type)
 {
     const struct text_value text = cell->as.text;
@@ -495,9 +500,9 @@ static void make_number(struct cell *cell, enum enum_field_types type)
     }
 }
 
-/* Runs statements and hands their rows to answer->take, one at a time: thousands of sessions must
- * not hold large results at once. Unwanted rows are read when the result is freed, so that the next
- * statement can be sent. */
+/* Runs statements. Passes each row to answer->take when it is read, because thousands of sessions
+ * cannot keep large results in memory. After answer->take has returned false, mysql_free_result
+ * reads the remaining rows, so that the next statement can be sent. */
 static enum status run_bytes(struct adapter_conn *conn, const char *sql, size_t length,
                              struct answer *answer, struct error *error)
 {
@@ -562,8 +567,8 @@ static enum status run_text(struct adapter_conn *conn, const char *sql, struct e
 
 /* Rolls back a transaction that a user's statement has left open. Between adapter.begin and the end
  * of its transaction, only checks that the transaction is still open. If init_connect, which runs
- * after the greeting, has turned autocommit off, every statement leaves a transaction open: turning
- * autocommit on then commits the transaction. */
+ * after the greeting, has turned autocommit off, every statement leaves a transaction open. In this
+ * case, turns autocommit on, which commits the transaction. */
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
                                    struct error *error)
 {
@@ -693,10 +698,10 @@ static enum status set_options(struct connect_attempt *attempt, const struct tar
  * them once.
  *
  * Connector/C's own functions keep 10 to 26 KiB in each connection for a statement, its parameters
- * and its result. So append prepares a statement through Connector/C, keeps its id, frees its
- * handle, sends the packet as a command of its own, and reads the answer packet by packet. That
- * takes four members and functions that are in Connector/C's headers but not documented; nothing
- * else in this file uses them:
+ * and its result. This file therefore prepares a statement with Connector/C, keeps only the
+ * statement's id, and frees the handle. To execute the statement, it sends the packet as a command
+ * of its own and reads the answer packet by packet. For this, it uses four members and functions
+ * that are in Connector/C's headers but not documented; it uses them for nothing else:
  *
  *   mysql->methods->db_command   sends a command; every call of the library uses it
  *   handle->stmt_id              the server's id of the statement
@@ -803,7 +808,7 @@ static enum status prepare_text(struct adapter_conn *conn, const char *sql,
         }
     }
     if (status == STATUS_OK) {
-        /* closing the handle then does not close the statement on the server */
+        /* after this, closing the handle does not close the statement on the server */
         mysql->stmts = NULL;
         handle->mysql = NULL;
         made->is_kept = true;
@@ -812,8 +817,8 @@ static enum status prepare_text(struct adapter_conn *conn, const char *sql,
     return status;
 }
 
-/* Prepares the bulk statement for a table, unless it is prepared. A connection keeps one bulk
- * statement. */
+/* Prepares the bulk statement for a table, unless it is already prepared. A connection keeps one
+ * bulk statement. */
 static enum status bulk_prepare(struct adapter_conn *conn, const struct table *table,
                                 struct error *error)
 {
@@ -885,8 +890,8 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
     if (buffer_failed(&out)) {
         status = dialect_memory_error(error);
     } else if (most != 0 && out.length > most) {
-        /* The statement is not sent at all: the server would end the connection while the statement
-         * is being sent, and the server's answer could get lost. */
+        /* Do not send a statement that is too long, because the server would end the connection
+         * while the statement is being sent, and the server's answer could be lost. */
         error_set(error, ERROR_DATA, ER_NET_PACKET_TOO_LARGE, "08S01", "%s", packet_advice);
         status = STATUS_FATAL;
     } else if (!conn->uses_insert) {
@@ -900,15 +905,16 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
 
 /*
  * An append of fewer than ROW_BATCH_MAX rows is one statement, which the server commits by itself,
- * in one round trip. A longer append is several statements in a transaction, which begins with the
- * first full batch. A table whose engine cannot roll back needs no transaction: the rows of each
- * statement stay. After adapter.begin, the rows belong to the transaction that begin began.
+ * in one round trip. A longer append consists of several statements in a transaction, which begins
+ * with the first full batch. If the table's engine cannot roll back, the statements are sent
+ * without a transaction, and the rows of each statement stay stored. After adapter.begin, the rows
+ * belong to the transaction of adapter.begin.
  */
 
-/* Sets the session's time zone to UTC if the table has a timestamp column: append's times are UTC,
- * and only timestamp columns use the session's time zone. With is_of_parameters, `table` describes
- * parameters; every timestamp parameter counts, because the column that it is compared with is
- * unknown. */
+/* Sets the session's time zone to UTC if the table has a column of the server's type timestamp,
+ * because this program sends times in UTC, and only such columns use the session's time zone. If
+ * is_of_parameters is true, `table` describes parameters. The time zone is then set for any
+ * parameter that is a time, because the type of the column that it is compared with is unknown. */
 static enum status use_utc(struct adapter_conn *conn, const struct table *table,
                            bool is_of_parameters, struct error *error)
 {
@@ -924,8 +930,9 @@ static enum status use_utc(struct adapter_conn *conn, const struct table *table,
     return status;
 }
 
-/* Sets up the session for appends into the table. Notes are turned off: the server shows only the
- * first max_error_count of all notes, warnings and errors, so many notes could hide a warning. */
+/* Sets up the session for appends into the table. Turns notes off, because the server shows only
+ * the first max_error_count of all notes, warnings and errors, and many notes could hide a warning.
+ *  */
 static enum status set_up_appends(struct adapter_conn *conn, const struct table *table,
                                   struct error *error)
 {
@@ -958,7 +965,8 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     return status;
 }
 
-/* Ends an append that failed with `status`; append->kept is the number of rows that stay. */
+/* Ends an append that failed with `status`. Sets append->kept to the number of rows that stay
+ * stored. Returns the resulting status. */
 static enum status fail_append(struct adapter_conn *conn, enum status status)
 {
     struct mariadb_append *append = &conn->append;
@@ -1039,15 +1047,15 @@ static enum status read_append_answer(struct adapter_conn *conn, struct error *e
         return fail_append(conn, STATUS_LOST);
     }
     const uint64_t rows = mysql_affected_rows(&conn->mysql);
-    /* init_connect runs after the greeting: only now does the client see whether init_connect has
-     * turned autocommit off */
+    /* init_connect runs after the greeting, so only an answer shows whether init_connect has turned
+     * autocommit off */
     const bool is_uncommitted = !append->in_transaction && !conn->has_begun &&
                                 (conn->mysql.server_status & SERVER_STATUS_AUTOCOMMIT) == 0;
     enum status status = STATUS_OK;
     const unsigned warnings = mysql_warning_count(&conn->mysql);
     if (warnings > 0) {
         /* A server that is not strict changes values that do not fit and reports the change only as
-         * a warning: the stored rows then differ from the rows that were sent. */
+         * a warning. The stored rows then differ from the rows that were sent. */
         struct error warning;
         struct answer answer = {.take = take_warning, .context = &warning};
         error_clear(&warning);
@@ -1072,7 +1080,7 @@ static enum status read_append_answer(struct adapter_conn *conn, struct error *e
     append->provisional += append->in_transaction ? rows : 0;
     append->kept += append->in_transaction ? 0 : rows;
     if (status != STATUS_OK) {
-        append->sent = 0; /* the statement did not fail: its rows stay */
+        append->sent = 0; /* the statement did not fail, so its rows stay stored */
         return fail_append(conn, status);
     }
     return STATUS_OK;
@@ -1128,8 +1136,8 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
 }
 
 /* Waits until a socket is ready, in place of Connector/C's own function. While connecting, checks
- * is_cancelled from time to time, and the time limit covers all steps together. After the connect,
- * timeout_ms is -1 or 0, and the wait has no limit. */
+ * is_cancelled from time to time, and applies one time limit to all steps together. After the
+ * connect, timeout_ms is -1 or 0, and the wait has no limit. */
 static int wait_for_socket(my_socket sock, my_bool is_read, int timeout_ms)
 {
     const short events = is_read ? POLLIN : POLLOUT;
@@ -1169,7 +1177,7 @@ static enum status connect_and_set_up(void *context, struct error *error)
         mysql_set_character_set(mysql, character_set) != 0) {
         status = call_error(conn, error);
     }
-    /* sessions without a database use append's own database, which is created when it is missing */
+    /* a session without a database uses the database `append`, which is created if it is missing */
     bool has_database = (mysql->db != NULL && mysql->db[0] != '\0') || target->creates_nothing;
     for (bool is_made = false; status == STATUS_OK && !has_database; is_made = true) {
         has_database = mysql_select_db(mysql, "append") == 0;
@@ -1288,9 +1296,9 @@ static bool take_session(void *context, const struct cell *cells, size_t count)
     return found->count < SESSION_NAMES_MAX;
 }
 
-/* Implements adapter.end_sessions. Number and port must both match: through a proxy, another
- * session may have the same number or the same port. The list of sessions, which may be long, is
- * read once for all names. */
+/* Implements adapter.end_sessions. A session's number and port must both match, because with a
+ * proxy another session may have the same number or the same port. The list of sessions, which may
+ * be long, is read once for all names. */
 static enum status end_sessions(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
                                 struct error *error)
@@ -1591,7 +1599,7 @@ static int write_time(char *text, const struct result_column *column, struct pac
                                    (unsigned)get_number(&packet, 4));
 }
 
-/* Writes the fewest digits that read back as the same number. */
+/* Writes a number with the fewest digits from which the same number is read again. */
 static int write_double(char *text, double value, int digits)
 {
     int length = 0;
@@ -1759,7 +1767,8 @@ static enum status read_answer(struct adapter_conn *conn, struct adapter_prepare
             continue;
         }
         const uint64_t columns = *packet.at < 251 || *packet.at == 252 ? get_length(&packet) : 0;
-        /* servers that leave out definitions say here whether the definitions follow */
+        /* on a server that may leave out definitions, this byte shows whether the definitions
+         * follow */
         const bool is_defined = packet.at == packet.end || *packet.at != 0;
         if (columns == 0 || (!is_defined && columns != prepared->column_count)) {
             return malformed_answer(conn, error);
@@ -1823,7 +1832,7 @@ static void drop(struct adapter_conn *conn, struct adapter_prepared *prepared)
     free(prepared);
 }
 
-/* Implements adapter.run_prepared. Scripts use this path: it allocates memory only for large
+/* Implements adapter.run_prepared. Scripts use this function. It allocates memory only for large
  * packets and for results with many columns. */
 static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                 const struct batch *parameters, struct answer *answer,
@@ -1854,8 +1863,8 @@ static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepar
     return end_transaction(conn, status, error);
 }
 
-/* Runs a statement as text with its parameters as literals: a prepared statement would count
- * towards max_prepared_stmt_count. */
+/* Runs a statement as text with its parameters as literals, because a prepared statement would
+ * count towards max_prepared_stmt_count. */
 static enum status run_statement(struct adapter_conn *conn, const struct statement *statement,
                                  const struct batch *parameters, struct answer *answer,
                                  struct error *error)

@@ -15,7 +15,8 @@
 void mariadb_add_literal(struct buffer *sql, const struct column *column,
                          const struct column_data *data, size_t row, bool has_escapes);
 
-/* Adds the body of COM_STMT_BULK_EXECUTE, which executes a prepared statement once for every row of
+/*
+ Adds the body of COM_STMT_BULK_EXECUTE, which executes a prepared statement once for every row of
  * a batch. https://mariadb.com/kb/en/com_stmt_bulk_execute/
  *
  *     statement's number (4)  flags (2)
@@ -23,8 +24,9 @@ void mariadb_add_literal(struct buffer *sql, const struct column *column,
  *     row by row, value by value: an indicator (0 value, 1 NULL), then the value
  *
  * Numbers have their lowest byte first. Integers and floats have the size of their type, all other
- * values are preceded by their length. The types are sent each time: the server forgets them when
- * it prepares the statement again because the table has changed. */
+ * values are preceded by their length. The types are sent each time, because the server forgets
+ * them if it prepares the statement again after a change of the table.
+ */
 void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const struct batch *batch);
 
 /*

@@ -1,12 +1,12 @@
 /*
- * The adapter that discards rows: it measures append itself and is the smallest example of the
- * contract.
+ * The adapter that discards rows. It is used to measure this program itself, and is the smallest
+ * example of an adapter.
  *
- * Every statement succeeds with one row, returned or matched, and every table can be declared, so
- * that a script finds every row that it looks up and continues. All values of the returned row are
- * the same number. The number is 0 for a statement with a slot, that is, a script's prepared
- * statement. For any other statement, the number is the count of rows that this connection has
- * accepted; rows of other connections are not counted.
+ * Every statement succeeds and returns or changes one row, and every table can be declared. A
+ * script therefore finds every row that it looks up, and continues. All values of the returned row
+ * are the same number: 0 for a script's prepared statement (a statement with a slot), and for any
+ * other statement the number of rows that this connection has accepted. Rows of other connections
+ * are not counted.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@ enum {
 
 struct adapter_conn {
     uint64_t rows;    /* number of rows accepted since the connection was opened */
-    uint64_t pending; /* number of rows handed over in the open append */
+    uint64_t pending; /* number of rows that the current append has received */
 };
 
 static enum status null_open(const struct adapter *adapter, const struct target *target,

@@ -1,13 +1,13 @@
 /*
- * Any database through ODBC: a prepared INSERT, executed with arrays of parameters.
+ * Any database through ODBC. Rows are sent with a prepared INSERT and arrays of parameters.
  *
- * Every connection has its own environment: a shared environment would be a writable static, and
- * unixODBC loads a driver only once anyway. Appends and transactions run without autocommit: a
- * transaction begins with the first statement, and end_work ends it, so that the database keeps
- * all of it or nothing. append_open costs nothing; the transaction begins with the first rows.
- * Autocommit is on for statements with a slot outside a transaction, because each of them would
- * otherwise need a commit of its own. Autocommit is changed only when needed, because drivers send
- * the change to the server.
+ * Every connection has its own ODBC environment, because a shared environment would be a writable
+ * static variable. unixODBC loads a driver only once anyway. Autocommit is off during appends and
+ * transactions. A transaction begins with the first statement, and end_work ends it, so that the
+ * database keeps all of its rows or no rows. append_open sends nothing; the transaction begins with
+ * the first rows. Autocommit is on for a script's prepared statements (statements with a slot)
+ * outside a transaction, because each of them would otherwise need a separate commit. Autocommit is
+ * changed only when needed, because drivers send the change to the server.
  */
 #include "adapters/odbc.h"
 
@@ -31,7 +31,8 @@
 #include "base/url.h"
 
 enum {
-    PREPARED_MAX = 4, /* most prepared INSERTs; a session sends few different batch sizes */
+    PREPARED_MAX = 4, /* maximum number of prepared INSERTs; a session uses few different batch
+                         sizes */
     VALUE_BYTES = 1024,
     ANSWER_BYTES = 32,
     COMPLETED_BYTES = 2048,
@@ -43,8 +44,8 @@ enum {
     MYSQL_STALE = 2057,   /* the result's columns have changed since the prepare */
     MYSQL_NUMBERS = 1000, /* lowest error number of MySQL; other drivers use smaller numbers */
 
-    /* Some servers allow only 2,100 parameters in a statement, and each parameter costs the driver
-     * memory as long as the statement lives. */
+    /* Some servers allow only 2,100 parameters in a statement, and the driver needs memory for each
+     * parameter until the statement is freed. */
     PARAMETERS_MAX = 2000,
 
     /* A driver's threading level (unixODBC, DriverManager/__handles.c, thread_protect): level 0 has
@@ -62,16 +63,16 @@ enum method {
 
 static const char *const methods[] = {"array", "insert", "row", NULL};
 
-/* The content of struct column.native_type. */
+/* Bits of column.native_type. */
 enum {
-    DIGITS_MASK = 15, /* fraction digits of a second */
+    DIGITS_MASK = 15, /* number of fraction digits of a second */
 
-    /* Dates and timestamps are sent as text: SQLite's driver would cut them to milliseconds, and
-     * MariaDB's driver (3.1) leaks 40 bytes for each of them in an array. */
+    /* Dates and timestamps are sent as text, because SQLite's driver would truncate them to
+     * milliseconds, and MariaDB's driver (3.1) leaks 40 bytes for each of them in an array. */
     TIMES_AS_TEXT = 16,
 
     AS_BYTES = 32,  /* addresses and UUIDs are sent as bytes, not as text */
-    DESCRIBED = 64, /* set by describe; without it, a script declared the column */
+    DESCRIBED = 64, /* set by describe; not set in a column that a script declared */
 };
 
 /* A statement that is kept prepared. */
@@ -109,10 +110,10 @@ struct adapter_conn {
     const struct table *append_table; /* table of the open append */
     const struct server_facts *facts; /* the target's facts, or `learned`; may be NULL */
     struct server_facts *learned;     /* facts from a call of `describe`; owned; may be NULL */
-    bool has_rows;                    /* rows were handed to the open append */
+    bool has_rows;                    /* the current append has received rows */
     uint64_t inserted_rows;           /* number of rows inserted in the open append */
     struct insert inserts[PREPARED_MAX];
-    unsigned next_insert;             /* index of the next insert to replace */
+    unsigned next_insert;             /* index in `inserts` of the entry to replace next */
     struct adapter_prepared *dropped; /* list of dropped statements, owned */
 };
 
@@ -151,7 +152,7 @@ const char *odbc_string_fault(const char *text)
     struct url_pair pair;
     bool has_place = strchr(text, '=') == NULL;
     while (url_pair_next(&text, &pair)) {
-        /* a value that is not closed would swallow the password added after it */
+        /* an unclosed value would include the password, which is added after it */
         if (!pair.is_closed) {
             return "a { is not closed by a }";
         }
@@ -221,8 +222,8 @@ static void write_option(const char *text, char *value, size_t size)
 /* Returns the value of Protocol, a key of psqlODBC. Its suffix says what the driver does after an
  * error in a transaction. By default the driver sets a savepoint before each statement and rolls
  * back to it, which costs time and, after a deadlock, keeps the transaction's locks. With suffix 0
- * the driver does nothing: append rolls the transaction back. Returns NULL for another driver, or
- * if the user's string or data source has this key. */
+ * the driver does nothing, and this adapter rolls the transaction back. Returns NULL for another
+ * driver, or if the user's string or data source has this key. */
 static const char *find_protocol(const char *text)
 {
     static const char *const names[] = {"postgres", "psqlodbc", NULL};
@@ -231,8 +232,8 @@ static const char *find_protocol(const char *text)
     return given[0] == '\0' && is_driver(text, names) ? "7.4-0" : NULL;
 }
 
-/* Leaves out the keys of the user's string that append sets itself, because some drivers use the
- * first of repeated keys, others the last. */
+/* Leaves out the keys of the user's string that this function adds itself, because some drivers use
+ * the first of two equal keys and other drivers the last. */
 void odbc_string_build(struct buffer *text, const struct target *target)
 {
     char option[32];
@@ -296,7 +297,7 @@ static void *borrow(const void *bytes)
 static const struct connect_meaning {
     enum status status;
     enum error_kind kind;
-    int number;           /* errno of a shortage on this machine, or 0 */
+    int number;           /* errno if this machine lacks a resource, otherwise 0 */
     const char *parts[6]; /* texts, one of which is part of the message; ends with NULL */
 } connect_meanings[] = {
     {STATUS_LOST, ERROR_SYSTEM, ENFILE, {"Too many open files in system"}},
@@ -315,7 +316,7 @@ static const struct connect_meaning {
     {STATUS_FATAL, ERROR_NOT_FOUND, 0, {"database \"", SQLITE_FAILURE}},
 };
 
-/* Meanings of ODBC's own SQLSTATEs. The SQLSTATEs of the SQL standard mean the same as with
+/* Meanings of ODBC's own SQLSTATEs. SQLSTATEs of the SQL standard have the same meanings as in
  * PostgreSQL. */
 static const struct {
     struct dialect_meaning meaning; /* meaning for a call; a connect is never REJECTED */
@@ -332,8 +333,7 @@ static const struct {
     {{STATUS_FATAL, ERROR_MEMORY, NULL}, {"HY001"}},
 };
 
-/* The meaning of error numbers of databases without a dialect, where their SQLSTATEs are too
- * general. */
+/* Meanings of error numbers whose SQLSTATEs are too general, for databases without a dialect. */
 static const struct {
     const char *database;
     SQLINTEGER number;
@@ -359,8 +359,8 @@ struct diagnosis {
 };
 
 /* Reads the diagnostic records. Row numbers are read only if there are several records, because
- * some drivers set no row number in a single record. The first error counts. A warning counts only
- * if there is no error (the driver manager reports the reason for IM003 as a warning). */
+ * some drivers set no row number in a single record. Uses the first error. Uses a warning only if
+ * there is no error (the driver manager reports the reason for IM003 as a warning). */
 static struct dialect_failure read_diagnosis(SQLSMALLINT type, SQLHANDLE handle,
                                              struct diagnosis *diagnosis)
 {
@@ -513,8 +513,8 @@ static enum status call_error(struct adapter_conn *conn, SQLHSTMT statement, str
         if (conn->dialect == NULL || !conn->dialect->classify_error(&failure, &meaning)) {
             meaning = classify_state(&failure, conn->database_name);
         }
-        /* drivers report a broken connection under any SQLSTATE, but they return this attribute
-         * without contacting the server */
+        /* a broken connection may have any SQLSTATE, so also read this attribute, which drivers
+         * return without contacting the server */
         if (meaning.status != STATUS_LOST &&
             SQL_SUCCEEDED(
                 SQLGetConnectAttr(conn->connection, SQL_ATTR_CONNECTION_DEAD, &dead, 0, NULL)) &&
@@ -537,8 +537,8 @@ static enum status call_error(struct adapter_conn *conn, SQLHSTMT statement, str
     return meaning.status;
 }
 
-/* A column's values as ODBC reads them: an array and, for texts or NULLs, an array of lengths.
- * Numbers stay in the batch. */
+/* A column's values in the form that ODBC reads: an array of values and, for texts or NULLs, an
+ * array of lengths. Numbers are not copied from the batch. */
 struct parameter {
     const struct column *column;
     const struct column_data *data;
@@ -562,9 +562,9 @@ struct parameters {
     char *memory;           /* memory of the copied values and lengths; owned */
 };
 
-/* The SQL types that values are sent with, whatever the column's own type: the server converts the
- * values, as it does for other programs. Values of types that are not listed are sent as text or
- * bytes. */
+/* The SQL types with which values are sent. They do not depend on the column's type on the server,
+ * because the server converts values, as it does for other programs. Values of types that are not
+ * listed are sent as text or bytes. */
 static const struct form fixed_types[COLUMN_TYPE_COUNT] = {
     [COLUMN_BOOL] = {SQL_C_BIT, SQL_BIT, 1, 1},
     [COLUMN_INT16] = {SQL_C_SSHORT, SQL_SMALLINT, 5, sizeof(int16_t)},
@@ -600,7 +600,7 @@ static struct parameter make_parameter(const struct column *column, const struct
         made.is_copied = is_time;
         made.digits =
             (SQLSMALLINT)(column->type == COLUMN_TIMESTAMP ? native_type & DIGITS_MASK : 0);
-        /* adds the room for the point and the digits */
+        /* add room for the point and the digits */
         made.as.size += made.digits > 0 ? 1U + (SQLULEN)made.digits : 0;
     } else if ((native_type & AS_BYTES) != 0) {
         const size_t width = column->type == COLUMN_IP4 ? 4 : 16;
@@ -650,8 +650,8 @@ static void copy_value(struct parameter *parameter, size_t row)
             .hour = (SQLUSMALLINT)time.hour,
             .minute = (SQLUSMALLINT)time.minute,
             .second = (SQLUSMALLINT)time.second,
-            /* digits beyond the column's are cut off: drivers may refuse them, and servers may
-             * round them into the next second */
+            /* remove digits that do not fit into the column, because drivers may refuse them, and
+             * servers may round up to the next second */
             .fraction = time.nanosecond - time.nanosecond % units[digits],
         };
         const SQL_DATE_STRUCT date = {.year = when.year, .month = when.month, .day = when.day};
@@ -680,8 +680,8 @@ static void parameters_fini(struct parameters *parameters)
     free(parameters->memory);
 }
 
-/* Returns a column's native_type; for a declared column, the native_type that describe would set in
- * this database. */
+/* Returns a column's native_type. For a column that a script declared, returns the native_type that
+ * describe would set in this database. */
 static uint32_t native_type(const struct adapter_conn *conn, const struct column *column)
 {
     if ((column->native_type & DESCRIBED) != 0) {
@@ -696,9 +696,9 @@ static uint32_t native_type(const struct adapter_conn *conn, const struct column
     return digits | (has_texts ? TIMES_AS_TEXT : 0) | (has_bytes ? AS_BYTES : 0);
 }
 
-/* Lays out the columns of a batch, which stays borrowed; `is_declared`: the columns are the
- * parameters of a statement that is run repeatedly. The caller calls parameters_fini, whatever the
- * result. */
+/* Prepares the columns of a batch for ODBC. The batch must stay valid until parameters_fini.
+ * `is_declared` is true if the columns are the parameters of a statement that is run repeatedly.
+ * The caller must call parameters_fini even if this function fails. */
 static enum status parameters_init(struct parameters *parameters, const struct adapter_conn *conn,
                                    const struct batch *batch, bool is_declared, struct error *error)
 {
@@ -1059,7 +1059,8 @@ static enum status run_reading(struct adapter_conn *conn, const char *sql,
     return run_call(conn, &call, error);
 }
 
-/* Returns true for a single statement, which a server can commit by itself. */
+/* Returns true if `sql` is a single statement that does not begin or end a transaction. A server
+ * can commit such a statement by itself. */
 static bool is_single(const char *sql, unsigned lexis)
 {
     struct sql_script script = {.rest = sql, .lexis = lexis};
@@ -1069,9 +1070,9 @@ static bool is_single(const char *sql, unsigned lexis)
     return is_single;
 }
 
-/* Runs a user's script. Statements that begin or end a transaction are not sent: without autocommit
- * a transaction begins by itself, and an ODBC call ends it. If the caller has begun a transaction,
- * these statements are refused. */
+/* Runs a user's script. Does not send statements that begin or end a transaction, because without
+ * autocommit a transaction begins by itself, and an ODBC call ends it. If the caller has begun a
+ * transaction, these statements are refused. */
 static enum status run_script(struct adapter_conn *conn, const char *sql, struct reading *reading,
                               struct error *error)
 {
@@ -1120,9 +1121,9 @@ static void free_handle(struct adapter_prepared *prepared)
     prepared->handle = NULL;
 }
 
-/* Binds dummy values of the statement's types, for drivers that prepare a statement by the types of
- * its values. SQLite's driver checks most statements only when they are executed, so EXPLAIN is
- * run, which checks a statement without executing it. */
+/* Binds dummy values of the declared types, because some drivers need the types of the values to
+ * prepare a statement. SQLite's driver checks most statements only when it executes them. This
+ * function therefore runs EXPLAIN, which checks a statement without executing it. */
 static enum status bind_types(struct adapter_conn *conn, SQLHSTMT handle, const char *sql,
                               const struct table *types, struct error *error)
 {
@@ -1215,9 +1216,9 @@ static void odbc_drop(struct adapter_conn *conn, struct adapter_prepared *prepar
     conn->dropped = prepared;
 }
 
-/* Returns true when the statement must be prepared again because a table has changed. PostgreSQL
- * has then not executed the statement, and the transaction must be rolled back. With the other
- * databases, the driver cannot return the rows of a query. */
+/* Returns true when the statement must be prepared again because a table has changed. In this case,
+ * PostgreSQL has not executed the statement, and the transaction must be rolled back; the drivers
+ * of other databases have executed it, but cannot return the rows of a query. */
 static bool is_stale(const struct adapter_conn *conn, const struct error *error)
 {
     return (conn->dialect == &dialect_postgresql && strcmp(error->sqlstate, "0A000") == 0 &&
@@ -1255,8 +1256,8 @@ static enum status odbc_run_prepared(struct adapter_conn *conn, struct adapter_p
     return end_reading(&reading, status, error);
 }
 
-/* Implements adapter.run. Prepares nothing: drivers need an extra round trip to prepare, and
- * count(*) is cheap to parse. */
+/* Implements adapter.run. Does not prepare the statement, because drivers need an extra round trip
+ * to prepare. */
 static enum status odbc_run(struct adapter_conn *conn, const struct statement *statement,
                             const struct batch *parameters, struct answer *answer,
                             struct error *error)
@@ -1326,9 +1327,9 @@ static enum status set_isolation(struct adapter_conn *conn, const char *name, st
     return STATUS_OK;
 }
 
-/* Begins a transaction. SQLite needs its own statement: its driver cannot announce that a
- * transaction will write. Every SQLite transaction is serializable, so no isolation level is
- * set. */
+/* Begins a transaction. SQLite needs its own statement, because its driver cannot announce that a
+ * transaction will write. Every SQLite transaction is serializable, so no isolation level is set.
+ *  */
 static enum status odbc_begin(struct adapter_conn *conn, const struct transaction *transaction,
                               struct error *error)
 {
@@ -1408,14 +1409,15 @@ struct description {
     struct table *table;
     enum status status;
     struct error *error;
-    char schema[ROW_NAME_BYTES]; /* the first schema that has the table; "" = no schemas */
+    char schema[ROW_NAME_BYTES]; /* the first schema that has the table; "" if the database has no
+                                    schemas */
     char index[ROW_NAME_BYTES];  /* the current index */
-    size_t index_columns;        /* columns of the current index so far */
+    size_t index_columns;        /* number of columns of the current index that were read so far */
     struct column *index_first;
 };
 
-/* Reads a row of SQLColumns; the column numbers are ODBC's. Some drivers return the values only in
- * this order. */
+/* Reads a row of SQLColumns. ODBC defines the numbers of the columns. The columns are read in
+ * ascending order, because some drivers require it. */
 static bool take_column(SQLHSTMT statement, void *context)
 {
     enum {
@@ -1432,7 +1434,8 @@ static bool take_column(SQLHSTMT statement, void *context)
     const int sql_type = (int)get_number(statement, 5);
     get_text(statement, 6, column.type_name, sizeof column.type_name);
     int64_t size = get_number(statement, 7); /* characters, bytes or digits; 0: unknown */
-    /* decimal digits of a number, or of the seconds in a time; -1: unknown */
+    /* number of digits after the decimal point, of a number or of the seconds in a time; -1:
+     * unknown */
     int64_t digits = get_text(statement, 9, text, sizeof text) ? strtol(text, NULL, 10) : -1;
     column.is_nullable = get_number(statement, 11) != SQL_NO_NULLS;
     column.has_default =
@@ -1518,7 +1521,7 @@ static enum status describe_by_catalogue(struct adapter_conn *conn, const char *
     }
     status = open_statement(conn, &statement, error);
     if (status == STATUS_OK) {
-        /* writes the table's name as a search pattern that matches nothing else */
+        /* write the table's name as a search pattern that matches no other name */
         SQLCHAR *to = pattern;
         SQLGetInfo(conn->connection, SQL_SEARCH_PATTERN_ESCAPE, escape, sizeof escape, &length);
         for (const char *at = table->name; *at != '\0'; at++) {
@@ -1556,8 +1559,8 @@ static enum status describe_by_catalogue(struct adapter_conn *conn, const char *
     return status;
 }
 
-/* Returns the asker for the dialect. Its member prepares is true: the server keeps the prepared
- * INSERT. */
+/* Returns the asker for the dialect. Sets its member `prepares`, because the server keeps the
+ * prepared INSERT. */
 static struct dialect_asker make_asker(const struct adapter *adapter, struct adapter_conn *conn)
 {
     return (struct dialect_asker){.adapter = adapter,
@@ -1611,7 +1614,7 @@ static void forget_inserts(struct adapter_conn *conn)
     }
 }
 
-/* Returns the INSERT for `rows` rows of the table, prepared if necessary. */
+/* Finds the prepared INSERT for `rows` rows of the table, or prepares it. */
 static enum status find_insert(struct adapter_conn *conn, const struct table *table, size_t rows,
                                SQLHSTMT *statement, struct error *error)
 {
@@ -1643,8 +1646,8 @@ static enum status find_insert(struct adapter_conn *conn, const struct table *ta
     return status;
 }
 
-/* Inserts rows. Binds the parameters for this call only: their memory is freed after the call, so
- * that a waiting session does not hold it. */
+/* Inserts rows. Binds the parameters only for this call. Their memory is freed after the call, so
+ * that a waiting session does not keep it. */
 static enum status insert_rows(struct adapter_conn *conn, SQLHSTMT statement,
                                const struct parameters *parameters, size_t first, size_t rows,
                                struct error *error)
@@ -1672,7 +1675,7 @@ static enum status insert_rows(struct adapter_conn *conn, SQLHSTMT statement,
         processed = rows;
         is_counted = true;
     }
-    /* adds the row counts of all results of an array; some drivers return no counts */
+    /* add the row counts of all results of an array; some drivers return no counts */
     while (SQL_SUCCEEDED(result)) {
         SQLLEN count = -1;
         if (SQL_SUCCEEDED(SQLRowCount(statement, &count)) && count >= 0) {
@@ -1697,8 +1700,8 @@ static enum status insert_rows(struct adapter_conn *conn, SQLHSTMT statement,
     return status;
 }
 
-/* Rolls the append back; its error must already be recorded. Drops the prepared statements, because
- * the table may have changed. */
+/* Rolls the append back. The caller must already have recorded the error. Drops the prepared
+ * statements, because the table may have changed. */
 static enum status fail_append(struct adapter_conn *conn, enum status status, struct error *error)
 {
     conn->is_append_open = false;
@@ -1772,7 +1775,7 @@ static enum status odbc_append_close(struct adapter_conn *conn, uint64_t *accept
     *accepted = 0;
     conn->is_append_open = false;
     if (!conn->has_rows) {
-        /* nothing was sent: without this query a lost server would go unnoticed */
+        /* nothing was sent, so only this query can show that the server is lost */
         struct buffer sql = {0};
         buffer_add_text(&sql, "select 1 from ");
         buffer_add_identifier(&sql, conn->append_table->name, conn->quote);
@@ -1852,7 +1855,7 @@ static enum status choose_method(struct adapter_conn *conn, const struct target 
     enum {
         PROBED_ROWS = 2
     };
-    /* not every database's SQL has multi-row VALUES */
+    /* not all databases support VALUES with several rows */
     const bool has_row_lists = conn->dialect != NULL;
     SQLHSTMT statement = NULL;
     SQLULEN rows = 0;
@@ -1923,7 +1926,7 @@ static enum status set_up(struct adapter_conn *conn, const char *text, struct er
     }
     if (conn->dialect == &dialect_sqlite) {
         /* The driver's default, synchronous NORMAL, does not sync the log at a commit. Makes the
-         * settings the same as in the SQLite adapter, unless the connection string has its own. */
+         * settings the same as in the SQLite adapter, unless the connection string sets them. */
         const bool is_journal_given = has_value(text, "JournalMode");
         char synchronous[ANSWER_BYTES] = "", journal[ANSWER_BYTES] = "";
         if (!has_value(text, "SyncPragma")) {
@@ -1965,8 +1968,8 @@ static enum status connect_and_set_up(void *context, struct error *error)
     struct buffer text = {0};
     odbc_string_build(&text, target);
     /* The standard's attribute limits the time. Some drivers apply the attribute to only one step
-     * of the connect. For these drivers append adds the key CONN_TIMEOUT; other drivers ignore the
-     * key. */
+     * of the connect. For these drivers, this function adds the key CONN_TIMEOUT, which other
+     * drivers ignore. */
     SQLSetConnectAttr(conn->connection, SQL_ATTR_LOGIN_TIMEOUT,
                       number_argument(target->connect_timeout_s), 0);
     if (!has_value(buffer_text(&text), "CONN_TIMEOUT")) {
@@ -1996,8 +1999,8 @@ static enum status connect_and_set_up(void *context, struct error *error)
     if (status == STATUS_OK) {
         status = set_up(conn, completed, error);
     }
-    /* A driver with its own statically linked connect hides its socket. SQLite's driver has no
-     * socket, and never waits for a server. */
+    /* The socket is unknown if the driver is linked statically with its own function `connect`.
+     * SQLite's driver has no socket, and never waits for a server. */
     if (!client_socket_is_known(&conn->socket) && conn->dialect != &dialect_sqlite) {
         buffer_add_format(&conn->note, "%sa blocked call cannot be interrupted: press Ctrl-C twice",
                           separator(conn));
@@ -2045,8 +2048,9 @@ static void odbc_close(struct adapter_conn *conn)
     free(conn);
 }
 
-/* Opens a connection without pooling: a measured connect must be a real connect. unixODBC takes the
- * setting from odbcinst.ini only, other managers from this attribute. */
+/* Opens a connection without connection pooling, because a measured connect must be a real connect.
+ * unixODBC reads this setting only from odbcinst.ini; other driver managers use the attribute that
+ * is set here. */
 static enum status odbc_open(const struct adapter *adapter, const struct target *target,
                              struct adapter_conn **conn, struct error *error)
 {
@@ -2105,8 +2109,8 @@ static void odbc_interrupt(struct adapter_conn *conn)
     client_socket_shut(&conn->socket, SHUT_RDWR);
 }
 
-/* Implements adapter.inspect. SQLite's driver contains the database itself: there is no server to
- * measure, and the database uses the CPU time of this process. */
+/* Implements adapter.inspect. SQLite's driver contains the database itself, so there is no server
+ * to measure, and the database uses the CPU time of this process. */
 static void odbc_inspect(const struct adapter *adapter, struct adapter_conn *conn,
                          struct connection_info *info)
 {
@@ -2151,8 +2155,8 @@ static enum status odbc_server_limits(const struct adapter *adapter, struct adap
         *to++ = *at;
     }
     *to = '\0';
-    /* psqlODBC splits the server's number (150020 for 15.20) into three parts, which was right
-     * before version 10: 15.0.20 */
+    /* psqlODBC writes the server's number 150020 as 15.0.20, which is the form of versions before
+     * 10; the correct version is 15.20 */
     unsigned long parts[3] = {0};
     char *rest = version;
     size_t count = 0;
@@ -2170,8 +2174,8 @@ static enum status odbc_server_limits(const struct adapter *adapter, struct adap
                : STATUS_OK;
 }
 
-/* Writes the version of unixODBC that append was built with. The text of server_limits.version
- * names the driver. */
+/* Writes the version of unixODBC with which this program was built. The text of
+ * server_limits.version names the driver. */
 static void client_version(char *text, size_t size)
 {
     snprintf(text, size, "unixODBC %s", APPEND_CLIENT_VERSION);
