@@ -1,8 +1,8 @@
 /*
  * PostgreSQL through libpq.
  *
- * append_open and append_close cost one round trip each: libpq lets a COPY begin only after the
- * server has agreed to it. With the method "insert" only append_close costs a round trip.
+ * append_open and append_close need one round trip each, because libpq begins a COPY only after the
+ * server has agreed to it. With the method "insert", only append_close needs a round trip.
  */
 #include <endian.h>
 #include <errno.h>
@@ -24,18 +24,21 @@
 #include "base/text.h"
 
 enum {
-    /* With its header of 5 bytes a piece is half of what libpq collects before it sends. Pieces of
-     * exactly this size keep libpq from touching more of its buffer, which matters with thousands
-     * of sessions; larger pieces are not faster. */
+    /* Size of a piece of COPY data. With its header of 5 bytes, a piece has 4 KiB, which is half of
+     * the data that libpq collects before it sends. With pieces of exactly this size, libpq uses
+     * less of its buffer, which saves memory with thousands of sessions. Larger pieces are not
+     * faster. */
     PIECE_BYTES = 4096 - 5,
 
-    /* most bytes of a value of fixed size: a numeric of 19 decimal digits */
+    /* maximum size of a value of any type except text, bytes and JSON; the largest is a numeric of
+     * 19 decimal digits */
     FIXED_BYTES = 24,
 
-    PARAMETERS_MAX = 65535, /* most parameters of one statement */
+    PARAMETERS_MAX = 65535, /* maximum number of parameters of a statement */
 
-    /* A session appends to few tables, and sends few different batch sizes: the full size, and the
-     * sizes at the end of an append. Further tables and sizes are sent unprepared. */
+    /* Maximum number of prepared INSERTs. A session writes to few tables and uses few batch sizes:
+     * the full size, and smaller sizes at the end of an append. INSERTs for further tables and
+     * sizes are sent unprepared. */
     PREPARED_MAX = 8,
     NAME_BYTES = 48,
 };
@@ -50,9 +53,10 @@ struct postgresql_inserts {
     } statements[PREPARED_MAX];
 };
 
-/* The sizes of a statement's answers. They decide how the next answer is read. When libpq reads row
- * by row, it creates a result for each row; for a query of a single row, this takes a tenth of the
- * client's CPU time. Otherwise libpq holds the whole answer in memory. */
+/* The sizes of a statement's earlier answers. They determine how the next answer is read: row by
+ * row or as a whole. When libpq reads row by row, it creates a result for each row; for a query of
+ * a single row, this takes a tenth of the client's CPU time. When libpq reads an answer as a whole,
+ * it keeps the whole answer in memory. */
 struct answers {
     unsigned small; /* number of answers of at most SMALL_BYTES, counted up to SMALL_ANSWERS */
     bool is_large;  /* an answer was larger than SMALL_BYTES: further answers are read row by row */
@@ -67,22 +71,24 @@ struct adapter_prepared {
     struct answers answers;
 };
 
-/* A connection. It is kept small, because there are thousands of connections: it holds no rows, and
- * builds its statements once. */
+/* A connection. It uses little memory, because there are thousands of connections: it stores no
+ * rows. */
 struct adapter_conn {
     PGconn *connection;
-    struct client_socket socket; /* the connection's socket, for an interrupt from another thread */
+    struct client_socket socket; /* the connection's socket, for interrupt_connection in another
+                                    thread */
     int backend;        /* number of the server's process, which another thread reads; 0: unknown */
     const char *schema; /* the target's schema, or NULL; borrowed */
     bool uses_insert;   /* the connection uses the method "insert" */
-    bool is_method_given; /* the user chose the method: no other method may be used */
-    bool has_no_copy;     /* probe_copy or an earlier connection found that there is no COPY */
+    bool is_method_given; /* the user chose the method, so no other method may be used */
+    bool has_no_copy;     /* the server has no COPY, as probe_copy or an earlier connection found */
     bool is_pooled;       /* the server is a pooler, as init_asker or an earlier connection found */
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* the reason that the server gave before it
                                                  disconnected */
-    bool has_begun;                           /* adapter.begin has begun a transaction */
+    bool has_begun;                           /* a transaction that adapter.begin has begun is open
+                                               */
     bool has_stale_plan;              /* the latest statement failed as stale: see is_stale */
-    const struct statement *run_last; /* the latest statement run with is_prepared */
+    const struct statement *run_last; /* the latest statement with is_prepared that was run */
     struct answers run_answers;       /* the sizes of run_last's answers */
     bool is_run_prepared;             /* run_last is prepared, as "run_<run_generation>" */
     unsigned run_generation;
@@ -97,7 +103,7 @@ struct adapter_conn {
 static const struct {
     enum {
         ALWAYS,
-        ONCE_REACHED, /* the meaning holds if the server's port accepted a connection */
+        ONCE_REACHED, /* only if the server's port accepted a connection */
         UNREACHED,
     } when;
     enum status status;
@@ -158,7 +164,7 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
         dialect_postgresql.write_text(&failure, PQuser(connection), advised, sizeof advised);
         return dialect_record(&meaning, &failure, advised, error);
     }
-    /* The message has a paragraph for each address that was tried: the last paragraph decides. */
+    /* The message has a paragraph for each address that was tried. Use the last paragraph. */
     const char *line = message;
     for (const char *at = strstr(line, start); at != NULL; at = strstr(at + 1, start)) {
         line = at;
@@ -367,8 +373,9 @@ static enum status take_rows(struct reading *reading, const PGresult *result, st
     return status;
 }
 
-/* Reads all rows of the COPY that has begun; skips rows that are no longer wanted. A line has
- * values between tabs and \N for NULL. Numbers contain nothing that needs an escape. */
+/* Reads all rows of the COPY TO STDOUT that has begun; skips rows that are no longer wanted. In a
+ * line, tabs separate the values, and \N means NULL. All values are numbers, so no escapes need to
+ * be decoded. */
 static enum status take_lines(struct adapter_conn *conn, struct reading *reading,
                               const PGresult *result, struct error *error)
 {
@@ -394,13 +401,13 @@ static enum status take_lines(struct adapter_conn *conn, struct reading *reading
             reading->is_done || !answer->take(answer->context, reading->cells, reading->columns);
         PQfreemem(line);
     }
-    /* the error is recorded now: later, libpq's message is about the socket, which libpq has
-     * closed */
+    /* record the error now, because libpq's later message would be about the socket, which libpq
+     * has closed */
     return length < -1 ? result_error(conn, NULL, error) : status;
 }
 
-/* Reads the rest of the current command; `was_sent` is the result of PQsend.... With `reading`
- * NULL, all results are dropped. */
+/* Reads the rest of the current command; `was_sent` is the result of PQsend.... If `reading` is
+ * NULL, drops all results. */
 static enum status finish(struct adapter_conn *conn, int was_sent, struct reading *reading,
                           struct error *error)
 {
@@ -413,7 +420,8 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
     enum status status = STATUS_OK;
     PGresult *result;
 
-    /* The answer may have arrived already: reading at once saves the system call of a poll. */
+    /* Read at once, because the answer may already have arrived. This saves the system call of a
+     * poll. */
     if (was_sent) {
         PQconsumeInput(conn->connection);
     }
@@ -455,10 +463,10 @@ static enum status finish(struct adapter_conn *conn, int was_sent, struct readin
     return is_lost ? STATUS_LOST : status;
 }
 
-/* Rolls back a transaction that the user's SQL has left open: later appends would be acknowledged
- * within this transaction, and would be lost with the connection. Between adapter.begin and the end
- * of its transaction, only checks that the transaction is still open. Returns the SQL's resulting
- * status. */
+/* Rolls back a transaction that the user's SQL has left open, because rows that are inserted later
+ * would be acknowledged within this transaction and lost with the connection. Between adapter.begin
+ * and the end of its transaction, only checks that the transaction is still open. `status` is the
+ * status of the SQL; returns the resulting status. */
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
                                    struct error *error)
 {
@@ -497,15 +505,15 @@ static enum status set_option(PQconninfoOption *options, const char *keyword, co
     return option->val != NULL ? STATUS_OK : dialect_memory_error(error);
 }
 
-/* Sets the options that the URL's parameters name. append does not let libpq parse the URL: libpq
- * would end a password at the first '@', and could show a part of the password in a message. */
+/* Sets the options that the URL's parameters name. libpq does not receive the URL itself, because
+ * it would end a password at the first '@' and could show a part of the password in a message. */
 static enum status set_query(PQconninfoOption *options, const char *query, struct error *error)
 {
     struct url_parameter parameter;
     bool is_good = true;
     enum status status = STATUS_OK;
     while (status == STATUS_OK && url_query_next(&query, &parameter, &is_good)) {
-        /* libpq also accepts ssl=true in a URL, for JDBC's sake */
+        /* libpq also accepts ssl=true in a URL, for compatibility with JDBC */
         const bool is_ssl =
             strcmp(parameter.key, "ssl") == 0 && strcmp(parameter.value, "true") == 0;
         if (!is_good) {
@@ -519,8 +527,8 @@ static enum status set_query(PQconninfoOption *options, const char *query, struc
     return status;
 }
 
-/* Sets libpq's option `options`, which has options for the server, to its value in the URL, or else
- * in PGOPTIONS, followed by the search path. */
+/* Sets libpq's option `options`, which contains options for the server. Its value is the value in
+ * the URL, or the value of PGOPTIONS if the URL has no such value, followed by the search path. */
 static enum status set_schema(PQconninfoOption *options, const char *schema, struct error *error)
 {
     const char *given = getenv("PGOPTIONS");
@@ -532,7 +540,7 @@ static enum status set_schema(PQconninfoOption *options, const char *schema, str
     buffer_add_text(&text, given != NULL ? given : "");
     buffer_add_text(&text, text.length > 0 ? " -c search_path=\"" : "-c search_path=\"");
     for (const char *at = schema; *at != '\0'; at++) {
-        /* the server splits the options at blanks: blanks and backslashes are escaped */
+        /* escape blanks and backslashes, because the server splits the options at blanks */
         buffer_add_text(&text, strchr(" \\\t\n\v\f\r", *at) != NULL ? "\\" : "");
         buffer_add_text(&text, *at == '"' ? "\"" : "");
         buffer_add(&text, at, 1);
@@ -545,7 +553,7 @@ static enum status set_schema(PQconninfoOption *options, const char *schema, str
     return status;
 }
 
-/* Sets libpq's options for a target. The URL's parameters override append's own defaults, and the
+/* Sets libpq's options for a target. The URL's parameters override this program's defaults, and the
  * other members of the target override the URL's parameters. */
 static enum status set_options(PQconninfoOption *options, const struct target *target,
                                struct error *error)
@@ -712,7 +720,8 @@ static enum status open_connection(const struct adapter *adapter, const struct t
 
     enum status status = start_connect(target, &made->connection, error);
     if (status == STATUS_OK && PQstatus(made->connection) == CONNECTION_BAD) {
-        /* Before libpq looks up a host, only wrong parameters or lack of memory make it fail. */
+        /* If libpq fails before it looks up a host, the reason is a wrong parameter or lack of
+         * memory. */
         const char *message = PQerrorMessage(made->connection);
         if (strstr(message, "could not translate host name") != NULL ||
             strstr(message, "connection to server ") != NULL) {
@@ -748,10 +757,12 @@ static const struct probe probe = {.protocol = "PostgreSQL's",
                                    .question_bytes = sizeof tls_request,
                                    .recognise = dialect_postgresql_recognise};
 
-/* COPY ... FROM STDIN (FORMAT binary): PostgreSQL's fastest path for rows.
+/*
+ COPY ... FROM STDIN (FORMAT binary): PostgreSQL's fastest path for rows.
  *
- * Rows are encoded into a piece on the stack and handed to libpq, which sends whenever it has 8
- * KiB. The connection keeps nothing of a batch, so that thousands of connections stay small. */
+ * Rows are written into a piece on the stack. libpq collects pieces and sends them when it has 8
+ * KiB. The connection does not store rows, so that thousands of connections use little memory.
+ */
 
 /* Stores the lowest `bytes` bytes of a value, big-endian; returns `bytes`. */
 static inline size_t put(unsigned char *out, uint64_t value, size_t bytes)
@@ -762,8 +773,8 @@ static inline size_t put(unsigned char *out, uint64_t value, size_t bytes)
 }
 
 /* Writes a numeric. Its digits have base 10000, and the decimal point must be between two of these
- * digits. If the scale is not a multiple of four, the last digit has fewer than four decimal
- * places: these are split off first and filled up with zeros on the right. */
+ * digits. If the scale is not a multiple of four, the last digit of base 10000 has fewer than four
+ * decimal digits. These decimal digits are split off first and padded with zeros on the right. */
 static size_t put_numeric(unsigned char *out, int64_t unscaled, unsigned scale)
 {
     enum {
@@ -833,15 +844,16 @@ static size_t encode(const struct column *column, union column_values values, si
     case COLUMN_DECIMAL:
         return put_numeric(out, values.int64[row], column->scale);
     case COLUMN_DATE: {
-        /* A date that PostgreSQL cannot store becomes a date that PostgreSQL refuses. The two
-         * extreme values are not used: they mean infinity and would be stored without an error. */
+        /* Replace a date that PostgreSQL cannot store by a date that PostgreSQL refuses. Do not use
+         * the two extreme values, because they mean infinity and would be stored without an error.
+         *  */
         const int64_t days = (int64_t)values.int32[row] - EPOCH_DAYS;
         const int64_t lowest = (int64_t)INT32_MIN + 1;
         return put(out, (uint64_t)(days < lowest ? lowest : days), 4);
     }
     case COLUMN_TIME:
     case COLUMN_TIMESTAMP:
-        /* rounds down, so that times before an epoch stay within their microsecond */
+        /* round down, so that a time before 1970 does not move to the next microsecond */
         us = values.int64[row] / 1000 - (values.int64[row] % 1000 < 0);
         if (column->type == COLUMN_TIMESTAMP) {
             return put(out, (uint64_t)(us - EPOCH_DAYS * INT64_C(86400000000)), 8);
@@ -872,7 +884,7 @@ static bool is_text(const struct column *column)
 
 struct piece {
     PGconn *connection;
-    bool has_failed; /* libpq refused a piece: the rest is not sent */
+    bool has_failed; /* libpq refused a piece, so the rest is not sent */
     size_t used;
     unsigned char bytes[PIECE_BYTES + 4 + FIXED_BYTES]; /* a piece, a length word, a value */
 };
@@ -885,8 +897,8 @@ static void send_piece(struct piece *piece, size_t length)
     }
 }
 
-/* Returns the place of the next value, with room for a length word and FIXED_BYTES. Sends a full
- * piece first. */
+/* Returns where to write the next value, with room for a length word and FIXED_BYTES. If the piece
+ * is full, sends it first. */
 static unsigned char *piece_room(struct piece *piece)
 {
     if (piece->used > PIECE_BYTES) {
@@ -940,7 +952,8 @@ static enum status build_copy(struct adapter_conn *conn, const struct table *tab
     return conn->copy_sql != NULL ? STATUS_OK : dialect_memory_error(error);
 }
 
-/* Checks, without locks and triggers, whether the server knows COPY, and sets conn->has_no_copy. */
+/* Checks whether the server supports COPY, and sets conn->has_no_copy. The check takes no locks and
+ * fires no triggers. */
 static enum status probe_copy(struct adapter_conn *conn, const struct table *table,
                               struct error *error)
 {
@@ -968,8 +981,8 @@ static enum status probe_copy(struct adapter_conn *conn, const struct table *tab
     return STATUS_FATAL;
 }
 
-/* Calls PQputCopyEnd and reads the answer even after a failed write: only then does libpq read the
- * server's last message. */
+/* Calls PQputCopyEnd and reads the answer even after a failed write, because libpq reads the
+ * server's last message only then. */
 static enum status copy_close(struct adapter_conn *conn, uint64_t *accepted, struct error *error)
 {
     static const char trailer[] = "\377\377";
@@ -1048,14 +1061,16 @@ static enum status copy_rows(struct adapter_conn *conn, const struct batch *batc
     return status == STATUS_LOST ? STATUS_LOST : STATUS_FATAL;
 }
 
-/* Multi-row INSERT with binary parameters: the path of programs that do not use COPY.
+/*
+ * Multi-row INSERT with binary parameters, as in programs that do not use COPY.
  *
- * An append is one pipeline, which the server runs as one transaction and answers at its end: one
- * round trip for any number of statements. Statements are prepared within the pipeline at their
- * first use. */
+ * An append is one pipeline. The server runs the pipeline as one transaction and answers at its
+ * end, so that any number of statements needs only one round trip. A statement is prepared within
+ * the pipeline when it is first used.
+ */
 
-/* Parameters of one statement, borrowed from the batch where its bytes already have the right
- * form. */
+/* Parameters of one statement. A value points into the batch if its bytes already have the right
+ * form there. */
 struct parameters {
     int count;
     const char **values; /* values of the parameters; in one allocation with `lengths`, `formats`
@@ -1111,8 +1126,8 @@ static size_t number_parameters(struct buffer *sql, const char *text)
 }
 
 /* Sends an INSERT with `rows` rows of a batch. Uses the prepared statement for this number of rows,
- * or prepares it. Sends the INSERT unprepared through a pooler, and when PREPARED_MAX statements
- * are prepared. */
+ * or prepares it. Sends the INSERT unprepared if the server is a pooler, or if PREPARED_MAX
+ * statements are already prepared. */
 static int send_rows(struct adapter_conn *conn, const struct batch *batch, size_t first,
                      size_t rows, struct parameters *with)
 {
@@ -1185,7 +1200,8 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         return copy_close(conn, accepted, error);
     }
     if (!PQpipelineSync(conn->connection) && PQstatus(conn->connection) == CONNECTION_OK) {
-        /* memory for the end of the pipeline is missing: only disconnecting can end the pipeline */
+        /* there is not enough memory for the message that ends the pipeline, so only disconnecting
+         * can end the pipeline */
         interrupt_connection(conn);
         return dialect_memory_error(error);
     }
@@ -1203,7 +1219,8 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
         } else if (kind == PGRES_COMMAND_OK) {
             rows += strtoull(PQcmdTuples(result), NULL, 10);
         } else if (!is_synced && kind != PGRES_PIPELINE_ABORTED) {
-            /* the reason is in the result of the failed statement, before the aborted statements */
+            /* the result of the failed statement has the reason; the results of the aborted
+             * statements follow */
             const enum status one = result_error(conn, result, error);
             status = status == STATUS_OK ? one : status;
         }
@@ -1268,11 +1285,11 @@ static enum status append_rows(struct adapter_conn *conn, const struct batch *ba
  */
 enum {
     FEW_PARAMETERS = 32,
-    TEXT_BYTES = 2048, /* most bytes of all texts with terminators */
+    TEXT_BYTES = 2048, /* maximum size of all texts together, with their terminators */
 };
 
-/* The arguments of a call, on its stack; not cleared, because they are large. More or longer
- * arguments are in allocated memory. */
+/* The arguments of a call, on the stack. They are not cleared, because they are large. If the
+ * arguments do not fit here, they are in allocated memory. */
 struct arguments {
     struct parameters with;
     char *text; /* few_texts, or owned memory if with.values is allocated */
@@ -1283,8 +1300,8 @@ struct arguments {
     char few_texts[TEXT_BYTES];
 };
 
-/* Returns the bit that adapter_prepared.typed_parameters has for a parameter (counted from 0).
- * Parameters after the first 63 share a bit. */
+/* Returns the bit of a parameter (counted from 0) in adapter_prepared.typed_parameters. Parameters
+ * after the first 63 share a bit. */
 static uint64_t type_bit(size_t parameter)
 {
     return UINT64_C(1) << (parameter < 63 ? parameter : 63);
@@ -1374,9 +1391,9 @@ static uint64_t find_type_bit(const char *message)
     return number > 0 ? type_bit(number - 1) : 0;
 }
 
-/* Prepares the statement under its name, which must be free. Through a pooler the statement is
- * prepared without a name and is not kept: the pooler may give the server's session, with its named
- * statements, to other clients. */
+/* Prepares the statement under its name, which must not be in use on the server. With a pooler,
+ * prepares the statement without a name and does not keep it, because the pooler may give the
+ * server's session, with its named statements, to other clients. */
 static enum status prepare_as(struct adapter_conn *conn, struct adapter_prepared *prepared,
                               struct error *error)
 {
@@ -1457,8 +1474,8 @@ static enum status prepare(struct adapter_conn *conn, const struct statement *st
     return status;
 }
 
-/* Implements adapter.run_prepared. Scripts use this path: it allocates memory only for many or long
- * parameters and for many columns. */
+/* Implements adapter.run_prepared. Scripts use this function. It allocates memory only for many or
+ * long parameters and for many columns. */
 static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepared *prepared,
                                 const struct batch *parameters, struct answer *answer,
                                 enum staleness *stale, struct error *error)
@@ -1486,9 +1503,9 @@ static enum status run_prepared(struct adapter_conn *conn, struct adapter_prepar
     return end_transaction(conn, status, error);
 }
 
-/* Runs a statement as text or, with is_prepared, a statement without a slot that is run repeatedly.
- * The first run of a repeated statement sends it unprepared in one round trip, because it may be
- * the only run in this connection; the second run prepares it for all later runs. */
+/* Runs a statement. If statement->is_prepared is true, the statement is run repeatedly: the first
+ * run sends it unprepared in one round trip, because it may be the only run in this connection, and
+ * the second run prepares it for all later runs. Otherwise the statement is sent as text. */
 static enum status run(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error)
 {
@@ -1508,8 +1525,8 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     reading_init(&reading, answer);
     if (is_plain && statement->reads_numbers) {
         /* COPY (…) TO STDOUT takes a fifth of the client's CPU time that libpq's single-row mode
-         * takes, because this mode creates a result for each row. The server takes the same time
-         * either way. */
+         * takes, because single-row mode creates a result for each row. The server takes the same
+         * time either way. */
         buffer_add_format(&sql, "copy (%s) to stdout", statement->sql);
     } else if (!is_plain && (!is_again || !conn->is_run_prepared)) {
         number_parameters(&sql, statement->sql);
@@ -1564,8 +1581,8 @@ out:
     return status;
 }
 
-/* Implements adapter.end_sessions. Number and port must both match, because a pooler invents the
- * number, and a process number may be reused. */
+/* Implements adapter.end_sessions. A session's process number and port must both match, because a
+ * pooler invents process numbers, and a server may reuse a process number. */
 static enum status end_sessions(struct adapter_conn *conn, const struct session_name *names,
                                 size_t count, int64_t until_ns, uint64_t *ended,
                                 struct error *error)
@@ -1573,7 +1590,7 @@ static enum status end_sessions(struct adapter_conn *conn, const struct session_
     int64_t number = 0;
     struct answer answer = {.take = ask_take_number, .context = &number};
     struct buffer sql = {0};
-    (void)until_ns; /* no limit is needed: the server only sends signals */
+    (void)until_ns; /* no time limit is needed, because the server only sends signals */
     buffer_add_text(&sql, "select count(*) from (select pg_catalog.pg_terminate_backend(pid) as"
                           " is_ended from pg_catalog.pg_stat_activity where usename = current_user"
                           " and pid || ':' || client_port in (");

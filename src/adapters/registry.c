@@ -31,8 +31,8 @@ const struct adapter *registry_find(const char *name)
     return *found;
 }
 
-/* Checks that a file name can be formed from the adapter's name: the name may come from a URL, and
- * must not lead to another folder. */
+/* Checks that the adapter's name can be used as a file name. The name may be from a URL, and must
+ * not lead to another folder. */
 static bool can_be_file(const char *name)
 {
     const size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-");
@@ -40,7 +40,7 @@ static bool can_be_file(const char *name)
 }
 
 /* Checks that a module's folder belongs to root, the user or the program's owner, and is not
- * writable by everyone: the program may lie where others can create a folder next to it, for
+ * writable by everyone, because other users may be able to create a folder next to the program, for
  * example in /tmp. */
 static bool is_in_safe_folder(const char *path)
 {
@@ -56,7 +56,8 @@ static bool is_in_safe_folder(const char *path)
  * loaded, returns NULL, and `fault` receives the reason. */
 static const struct adapter_module *load(const char *path, char *fault, size_t size)
 {
-    /* never unloaded: the adapter's constants are used until the program ends */
+    /* the library is never unloaded, because the adapter's constants are used until the program
+     * ends */
     void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     const struct adapter_module *module =
         library == NULL ? NULL : dlsym(library, ADAPTER_MODULE_SYMBOL);
@@ -73,7 +74,7 @@ static const struct adapter_module *load(const char *path, char *fault, size_t s
 }
 
 /* Checks that the program can use the loaded module. If it cannot, returns false, and `fault`
- * receives the reason and, where there is one, the remedy. */
+ * receives the reason and, if possible, what to do. */
 static bool can_use(const struct adapter_module *module, const char *name, char *fault, size_t size)
 {
     const struct adapter *adapter = module->adapter;

@@ -1,5 +1,5 @@
 /* The adapters of this build, in one const table, and adapters of users. A user's adapter is a
- * shared library NAME.so in a folder that the user names, or in the folder "adapters" among the
+ * shared library NAME.so in a folder that the user specifies, or in the folder "adapters" of the
  * program's modules. Used only by the main thread. */
 #ifndef ADAPTERS_REGISTRY_H
 #define ADAPTERS_REGISTRY_H

@@ -2,9 +2,9 @@
  * SingleStore over its Data API: SQL in JSON over HTTP; rows are the arguments of INSERTs.
  *
  * Each request is one transaction, and no transaction spans requests. The body of a request has at
- * most 1 MB: an append that is longer is sent as several requests. The server is assumed to read
- * numbers as doubles: numbers that a double cannot hold are sent as strings. Bytes are sent as
- * base64, which the server decodes.
+ * most 1 MB, so a longer append is sent as several requests. This adapter assumes that the server
+ * reads numbers as doubles, and sends numbers that a double cannot hold as strings. Bytes are sent
+ * as base64, which the server decodes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 enum {
     BODY_MAX = 1000 * 1000, /* the smaller meaning of "1 MB", in bytes */
-    DEFAULT_PORT = 8080,    /* used in the vendor's examples; no port is fixed */
+    DEFAULT_PORT = 8080,    /* the port in the vendor's examples; there is no standard port */
 };
 
 /* A connection belongs to one session's thread. */
@@ -26,7 +26,7 @@ struct adapter_conn {
     struct buffer between;     /* the part of a body between the arguments and the SQL */
     struct buffer body;        /* body of the next request, up to its arguments */
     struct buffer sql;         /* SQL of the next request */
-    const struct table *table; /* table of the open append */
+    const struct table *table; /* table of the current append */
     size_t rows;               /* rows in the request */
     size_t spare;  /* maximum number of bytes that JSON adds to the SQL and the closing bracket */
     uint64_t kept; /* rows that the server acknowledged */
@@ -68,7 +68,8 @@ static void begin_request(struct adapter_conn *conn)
     buffer_add_text(&conn->body, "{\"args\":[");
 }
 
-/* Sends the request. After a malformed answer with status 200 the request's outcome is in doubt. */
+/* Sends the request. If the answer has status 200 but is malformed, it is unknown whether the
+ * request was carried out. */
 static enum status post(struct adapter_conn *conn, bool is_query, struct answer *answer,
                         struct error *error)
 {
@@ -209,7 +210,8 @@ static void classify_error(unsigned status, const char *body, size_t length,
     }
 }
 
-/* Runs a statement, which checks the credentials and the database: the ping checks neither. */
+/* Runs a statement to check the credentials and the database, because the ping does not check them.
+ *  */
 static enum status greet(struct adapter_conn *conn, const struct target *to, struct error *error)
 {
     (void)to;

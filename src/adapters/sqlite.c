@@ -1,9 +1,10 @@
 /*
- * SQLite, inside this process: a prepared INSERT, one transaction per append, new files in WAL
- * mode.
+ * SQLite, inside this process. An append is one transaction with a prepared INSERT. New files use
+ * WAL mode.
  *
- * Writers take turns: append_open takes the write lock and gives up after a second (REJECTED,
- * ERROR_BUSY), so that the session sees and counts the waiting.
+ * Only one connection can write at a time. append_open takes the write lock. If it does not get the
+ * lock within a second, it returns REJECTED (ERROR_BUSY), so that the session can count these
+ * failures.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,8 +27,9 @@ enum {
     FRACTION_DIGITS = 6
 };
 
-/* Makes the page cache of a session small. SQLite's default of 2 MiB fills up in every session as
- * soon as the table is counted, and is not faster: the pages are in the system's cache. */
+/* Makes the page cache of a session small. With SQLite's default of 2 MiB, a query that counts the
+ * table's rows would fill the cache of every session. A large cache is not faster, because the
+ * pages are also in the system's cache. */
 static const char cache_sql[] = "pragma cache_size = -256"; /* 256 KiB */
 
 /* A prepared statement that is kept. */
@@ -52,7 +54,7 @@ struct adapter_library {
 
 struct adapter_conn {
     struct sessions *sessions; /* borrowed; NULL if the connection is not in the list of sessions */
-    uint64_t number;           /* the connection's number; 0 without `sessions` */
+    uint64_t number;           /* the connection's number; 0 if `sessions` is NULL */
     long thread;               /* number of the thread that opened the connection */
     atomic_bool is_waiting;    /* the connection waits for the write lock */
     int waited_ms; /* time that the busy handler has waited for the current lock, in ms */
@@ -60,7 +62,7 @@ struct adapter_conn {
     struct adapter_prepared insert; /* its key is a struct table */
     struct adapter_prepared latest; /* its key is a struct statement without a slot */
     bool is_in_transaction;         /* the connection is between begin and commit or rollback */
-    uint64_t inserted_rows;         /* number of rows inserted in the open append */
+    uint64_t inserted_rows;         /* number of rows that the current append has inserted */
 };
 
 /* Records the failure of the last call on `database`, unless `code` is SQLITE_OK; `path`, which may
@@ -135,8 +137,8 @@ static void show_session(sqlite3_context *context, int count, sqlite3_value **va
 }
 
 /* The busy handler, which SQLite calls when another connection has the lock; `count` is the number
- * of earlier calls for the same lock. Replaces SQLite's own handler, which could not set
- * is_waiting, and pauses as long as that handler. Returns 0, to give up, after BUSY_TIMEOUT_MS. */
+ * of earlier calls for the same lock. Replaces SQLite's own handler, which does not set is_waiting.
+ * The pauses are the same as in SQLite's handler. Returns 0, to give up, after BUSY_TIMEOUT_MS. */
 static int wait_for_lock(void *context, int count)
 {
     static const int pauses_ms[] = {1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100};
@@ -211,7 +213,7 @@ static enum status execute(struct adapter_conn *conn, const char *sql, struct er
 
 /* Rolls back a transaction that the user's SQL has left open, because an append cannot begin within
  * a transaction. Between adapter.begin and the end of its transaction, only checks that the
- * transaction is still open. Returns the SQL's resulting status. */
+ * transaction is still open. `status` is the status of the SQL; returns the resulting status. */
 static enum status end_transaction(struct adapter_conn *conn, enum status status,
                                    struct error *error)
 {
@@ -318,8 +320,8 @@ static void interrupt_connection(struct adapter_conn *conn)
     sqlite3_interrupt(conn->database);
 }
 
-/* Binds one value to a parameter; returns SQLite's code. Text and bytes stay borrowed until the
- * statement is bound again. Times and addresses are bound as text. */
+/* Binds one value to a parameter; returns SQLite's code. Text and bytes are not copied, so they
+ * must stay valid until the statement is bound again. Times and addresses are bound as text. */
 static int bind_value(sqlite3_stmt *statement, int parameter, const struct column *column,
                       const struct column_data *data, size_t row)
 {
@@ -353,8 +355,8 @@ static int bind_value(sqlite3_stmt *statement, int parameter, const struct colum
                                                                 (int)text->length, SQLITE_STATIC);
     }
     default:
-        /* decimals are bound as text as well: the column's affinity converts their text to a number
-         * where nothing is lost */
+        /* decimals are also bound as text; if the column has numeric affinity, SQLite converts the
+         * text to a number where no digit is lost */
         return sqlite3_bind_text(
             statement, parameter, written,
             (int)value_text_write(written, column, values, row, FRACTION_DIGITS), SQLITE_TRANSIENT);
@@ -403,8 +405,8 @@ static enum status prepare_one(struct adapter_conn *conn, struct adapter_prepare
     return STATUS_OK;
 }
 
-/* Implements adapter.prepare. Checks the number of parameters, because SQLite would take a missing
- * value for NULL. SQLite itself prepares the statement again when a table has changed. */
+/* Implements adapter.prepare. Checks the number of parameters, because SQLite would use NULL for a
+ * missing value. SQLite itself prepares the statement again when a table has changed. */
 static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
                            struct adapter_prepared **prepared, struct error *error)
 {
@@ -490,7 +492,7 @@ static enum status append_close(struct adapter_conn *conn, uint64_t *accepted, s
     return status;
 }
 
-/* Runs a prepared statement, at most until the caller wants no more rows. Adds the number of
+/* Runs a prepared statement until it ends or the caller wants no more rows. Adds the number of
  * returned or changed rows to answer->rows. Returns SQLite's code. */
 static int step(struct adapter_conn *conn, sqlite3_stmt *statement, const struct batch *parameters,
                 struct answer *answer)
