@@ -19,8 +19,8 @@ struct request {
     const char *path, *path_end, *body, *end; /* body == end if the request has no body */
 };
 
-/* The part of a statement that contains a parameter. It determines how the parameter is replaced.
- *  */
+/* The part of a statement that contains a parameter. It determines how the parameter is
+ * replaced. */
 enum place {
     PLACE_QUERY, /* in AQL: replaced by @p1, @p2, ...; the values are sent separately */
     PLACE_PATH,  /* in the path of a request: replaced by the value, percent-encoded */

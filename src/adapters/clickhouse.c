@@ -174,8 +174,8 @@ static const char *agent_for(struct adapter_conn *conn, const char *name)
     return conn->agent;
 }
 
-/* Runs one statement and adds its rows to the answer. `name` is the statement's name in User-Agent.
- *  */
+/* Runs one statement and adds its rows to the answer. `name` is the statement's name in
+ * User-Agent. */
 static enum status run_one(struct adapter_conn *conn, const char *name, const struct buffer *sql,
                            struct answer *answer, uint64_t *written, struct error *error)
 {
@@ -246,7 +246,7 @@ static enum status run(struct adapter_conn *conn, const struct statement *statem
     return status;
 }
 
-/* Checks the number of parameters and nothing else: the server keeps no prepared statements. */
+/* Only checks the number of parameters, because the server keeps no prepared statements. */
 static enum status prepare(struct adapter_conn *conn, const struct statement *statement,
                            struct adapter_prepared **prepared, struct error *error)
 {

@@ -324,7 +324,7 @@ static void add_value(struct buffer *out, const struct column *column, union col
 }
 
 /* Returns whether a value is a time with a fraction in the last second before 1970. Such a time
- * cannot be written as text: the server reads "-0.5" as 0.5. */
+ * cannot be written as text, because the server reads "-0.5" as 0.5. */
 static bool is_without_text(const struct column *column, union column_values values, size_t row)
 {
     return column->type == COLUMN_TIMESTAMP && column->scale > 0 && values.int64[row] < 0 &&

@@ -215,8 +215,8 @@ void dialect_add_sessions(struct buffer *sql, const struct session_name *names, 
                           int no_port);
 
 /* Checks that the number of parameters in a statement's text equals the number of types that the
- * statement declares. `marks` is the number of ? in the text. Returns FATAL if the numbers differ.
- *  */
+ * statement declares. `marks` is the number of ? in the text. Returns FATAL if the numbers
+ * differ. */
 enum status dialect_check_parameters(const struct statement *statement, size_t marks,
                                      struct error *error);
 

@@ -64,7 +64,7 @@ static void write_text(const struct dialect_failure *failure, const char *user, 
         const char *end = strstr(message, ends[i]);
         kept = end != NULL && (size_t)(end - message) < kept ? (size_t)(end - message) : kept;
     }
-    /* "Too many parts (301)": the number of parts is removed, because it differs in every error */
+    /* remove the number of parts from "Too many parts (301)", because it differs in every error */
     const char *const bracket = memchr(message, '(', kept);
     if (failure->number == CODE_TOO_MANY_PARTS && bracket != NULL) {
         kept = (size_t)(bracket - message);
@@ -288,8 +288,8 @@ static bool take_limit(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Reads the limit on connections. Old servers, which lack system.server_settings, do not report it.
- *  */
+/* Reads the limit on connections. Old servers, which lack system.server_settings, do not report
+ * it. */
 static enum status limits(const struct dialect_asker *asker, struct server_limits *limits,
                           struct error *error)
 {

@@ -240,7 +240,7 @@ enum field {
 };
 
 enum {
-    UTF8_BYTES_MAX = 4, /* most bytes of one character */
+    UTF8_BYTES_MAX = 4, /* maximum size of one character */
 };
 
 static void read_column(struct column *column, const struct cell *cells)

@@ -406,7 +406,7 @@ enum probe_answer dialect_postgresql_recognise(const unsigned char *answer, size
 static bool declare_column(const struct column *column, bool is_numbered, char *text, size_t size)
 {
     enum {
-        FRACTION_DIGITS = 6 /* most digits that the server stores */
+        FRACTION_DIGITS = 6 /* maximum number of digits that the server stores */
     };
     static const char *const names[COLUMN_TYPE_COUNT] = {
         [COLUMN_BOOL] = "boolean",

@@ -677,8 +677,8 @@ static void explain_status(unsigned status, struct dialect_meaning *meaning)
     }
 }
 
-/* Writes the message for an error answer if the database's classify_error found no message in it.
- *  */
+/* Writes the message for an error answer if the database's classify_error found no message in
+ * it. */
 static void describe_status(const struct http *http, const char *body, size_t length,
                             char text[ERROR_TEXT_BYTES])
 {

@@ -274,7 +274,7 @@ void http_answer_fini(struct http_answer *answer)
     buffer_fini(&answer->head);
 }
 
-/* The state of a probe: the server's answer arrives in parts. */
+/* The state of a probe. The server's answer may arrive in several parts. */
 struct probe_state {
     struct http_answer answer;
     struct buffer body;

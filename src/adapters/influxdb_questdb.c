@@ -90,8 +90,8 @@ enum status questdb_query(struct influxdb_reading *reading, const char *sql, boo
     return status;
 }
 
-/* Positions of cells in a row of SHOW COLUMNS. FIELD_COUNT is the minimum number of cells in a row.
- *  */
+/* Positions of cells in a row of SHOW COLUMNS. FIELD_COUNT is the minimum number of cells in a
+ * row. */
 enum {
     FIELD_NAME,
     FIELD_TYPE,

@@ -128,7 +128,7 @@ struct adapter_library {
 
 struct append {
     handle statement; /* statement of the open append; NULL if no append is open */
-    uint64_t rows;    /* number of rows that were handed over */
+    uint64_t rows;    /* number of rows that append_rows has received */
     uint64_t sent;    /* number of rows that the library took */
     /* number of refused rows whose error code differs from that of the first refused row */
     uint64_t other_codes;
@@ -219,8 +219,8 @@ static void *load(const char *given, char path[PATH_BYTES], struct error *error)
         if (!is_found) {
             snprintf(path, PATH_BYTES, "%s", file_names[i]); /* the loader searches its path */
         }
-        /* the library stays mapped: threads that used it may still run its functions when they
-         * end */
+        /* the library stays mapped, because threads that used it may still run its functions when
+         * they end */
         void *loaded = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         const char *why = loaded == NULL ? dlerror() : NULL;
         if (loaded != NULL) {
@@ -817,8 +817,8 @@ static enum status bind_column(struct adapter_conn *conn, handle statement, size
     return check(conn, statement, result, error);
 }
 
-/* Fills the cells from the fetched row. Returns REJECTED if a value is too long: the library
- * truncates values that do not fit, mostly without reporting it. */
+/* Fills the cells from the fetched row. Returns REJECTED if a value is too long, because the
+ * library truncates values that do not fit, mostly without reporting it. */
 static enum status take_cells(const struct bound *bound, size_t columns, struct cell *cells,
                               struct error *error)
 {
@@ -1101,8 +1101,8 @@ static void drop_append(struct adapter_conn *conn)
 }
 
 /* Gives up the connection, because the server may still wait for rows or for the end of the append.
- * Records `in_doubt` rows as rows in doubt. Records the other rows that were handed over, except
- * `accepted` rows, as refused. */
+ * Records `in_doubt` rows as rows in doubt. Records the other rows of the append, except `accepted`
+ * rows, as refused. */
 static enum status lose_connection(struct adapter_conn *conn, uint64_t accepted, uint64_t in_doubt)
 {
     conn->append.loss = (struct append_loss){.refused = conn->append.rows - accepted - in_doubt,

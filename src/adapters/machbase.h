@@ -1,4 +1,4 @@
-/* Machbase through its client library: the append protocol, and queries. */
+/* Machbase through its client library: connection strings, column types, values and SQL. */
 #ifndef ADAPTERS_MACHBASE_H
 #define ADAPTERS_MACHBASE_H
 
@@ -69,7 +69,7 @@ struct machbase_variable {
 
 struct machbase_time {
     int64_t ns; /* time since 1970-01-01 UTC; -1: NULL; -2 to -4: the library reads the time from
-                   another member, or takes the current time */
+                   another member, or uses the current time */
     struct tm parts;
     char *text;
     char *format;

@@ -158,8 +158,8 @@ static struct text_value bytes_of(const struct column *column, union column_valu
     case COLUMN_TIMESTAMP:
         civil_time_of(column, values, row, &civil);
         if (civil.year < 0 || civil.year > YEAR_MAX) {
-            /* write a date that the server refuses, because the server would misread the real date
-             *  */
+            /* write a date that the server refuses, because the server would misread the real
+             * date */
             length = snprintf(text, VALUE_TEXT_BYTES, "%d-%02u-%02u", YEAR_MAX + 1, civil.month,
                               civil.day);
         }
@@ -931,8 +931,8 @@ static enum status use_utc(struct adapter_conn *conn, const struct table *table,
 }
 
 /* Sets up the session for appends into the table. Turns notes off, because the server shows only
- * the first max_error_count of all notes, warnings and errors, and many notes could hide a warning.
- *  */
+ * the first max_error_count of all notes, warnings and errors, and many notes could hide a
+ * warning. */
 static enum status set_up_appends(struct adapter_conn *conn, const struct table *table,
                                   struct error *error)
 {
@@ -1247,8 +1247,7 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
                  : connect_and_set_up(&attempt, error);
     connecting = NULL;
     if (status == STATUS_OK) {
-        /* the connection attributes take 8 KiB and are no longer needed: the server has received
-         * them */
+        /* free the connection attributes, which take 8 KiB; the server has received them */
         mysql_optionsv(mysql, MYSQL_OPT_CONNECT_ATTR_RESET, NULL);
         const int sock = mysql_get_socket(mysql);
         client_socket_note(&conn->socket, sock);
@@ -1380,8 +1379,8 @@ static enum status open_connection(const struct adapter *adapter, const struct t
 static const struct probe probe = {
     .protocol = "MySQL's", .socket_name = "mysqld.sock", .recognise = mariadb_recognise};
 
-/* Implements adapter.start. Makes the buffer of each connection small: answers are short, and
- * statements longer than the buffer are sent directly. */
+/* Implements adapter.start. Makes the buffer of each connection small, because answers are short,
+ * and statements longer than the buffer are sent directly. */
 static enum status start(const char *client_lib, struct adapter_library **library,
                          struct error *error)
 {

@@ -107,11 +107,11 @@ struct adapter_conn {
     char *host;                       /* host of the server; owned; may be NULL */
     struct buffer note;               /* the text for connection_info.note */
     const char *schema;               /* the target's schema, or NULL; borrowed */
-    const struct table *append_table; /* table of the open append */
+    const struct table *append_table; /* table of the current append */
     const struct server_facts *facts; /* the target's facts, or `learned`; may be NULL */
     struct server_facts *learned;     /* facts from a call of `describe`; owned; may be NULL */
     bool has_rows;                    /* the current append has received rows */
-    uint64_t inserted_rows;           /* number of rows inserted in the open append */
+    uint64_t inserted_rows;           /* number of rows that the current append has inserted */
     struct insert inserts[PREPARED_MAX];
     unsigned next_insert;             /* index in `inserts` of the entry to replace next */
     struct adapter_prepared *dropped; /* list of dropped statements, owned */
@@ -205,9 +205,9 @@ static bool is_driver(const char *text, const char *const *names)
     return *names != NULL;
 }
 
-/* Writes the value of OPTION, a key of MariaDB's and MySQL's drivers, with FOUND_ROWS added: the
- * drivers then count the rows that an UPDATE matched instead of the rows that it changed. Writes ""
- * for any other driver. */
+/* Writes the value of OPTION, a key of MariaDB's and MySQL's drivers, with FOUND_ROWS added. With
+ * FOUND_ROWS, the drivers count the rows that an UPDATE matched instead of the rows that it
+ * changed. Writes "" for any other driver. */
 static void write_option(const char *text, char *value, size_t size)
 {
     static const char *const names[] = {"mariadb", "maodbc", "mysql", "myodbc", NULL};
@@ -772,7 +772,7 @@ static enum status set_autocommit(struct adapter_conn *conn, bool is_on, struct 
 }
 
 /* Ends the work since the last commit: commits if `status` is OK, otherwise rolls back. Returns the
- * resulting status. Does nothing with autocommit or within a transaction of the caller. */
+ * resulting status. Does nothing if autocommit is on or the caller has begun a transaction. */
 static enum status end_work(struct adapter_conn *conn, enum status status, struct error *error)
 {
     if (conn->is_in_transaction || conn->is_autocommit) {
@@ -957,7 +957,7 @@ struct reading {
     struct cell *cells; /* cells of one row; owned */
     struct buffer text; /* text of the row's values */
     size_t columns;
-    uint64_t numbers; /* a bit for each of the first columns that is an integer */
+    uint64_t numbers; /* bit i is set if column i is an integer; only for the first columns */
     bool is_done;     /* no more rows are wanted */
     bool has_no_memory;
 };
@@ -1217,8 +1217,8 @@ static void odbc_drop(struct adapter_conn *conn, struct adapter_prepared *prepar
 }
 
 /* Returns true when the statement must be prepared again because a table has changed. In this case,
- * PostgreSQL has not executed the statement, and the transaction must be rolled back; the drivers
- * of other databases have executed it, but cannot return the rows of a query. */
+ * PostgreSQL has not executed the statement, and the transaction must be rolled back. With the
+ * other databases, the driver cannot return the rows of a query. */
 static bool is_stale(const struct adapter_conn *conn, const struct error *error)
 {
     return (conn->dialect == &dialect_postgresql && strcmp(error->sqlstate, "0A000") == 0 &&
@@ -1328,8 +1328,8 @@ static enum status set_isolation(struct adapter_conn *conn, const char *name, st
 }
 
 /* Begins a transaction. SQLite needs its own statement, because its driver cannot announce that a
- * transaction will write. Every SQLite transaction is serializable, so no isolation level is set.
- *  */
+ * transaction will write. Every SQLite transaction is serializable, so no isolation level is
+ * set. */
 static enum status odbc_begin(struct adapter_conn *conn, const struct transaction *transaction,
                               struct error *error)
 {

@@ -19,7 +19,7 @@ bool odbc_string_find(const char *text, const char *const *keys, char *value, si
  * found. */
 const char *odbc_string_fault(const char *text);
 
-/* Writes the target's connection string: a user, password or database of the target replaces the
+/* Writes the target's connection string. A user, password or database of the target replaces the
  * value in the string. A target without '=' is the name of a data source. */
 void odbc_string_build(struct buffer *text, const struct target *target);
 

@@ -59,7 +59,8 @@ struct postgresql_inserts {
  * it keeps the whole answer in memory. */
 struct answers {
     unsigned small; /* number of answers of at most SMALL_BYTES, counted up to SMALL_ANSWERS */
-    bool is_large;  /* an answer was larger than SMALL_BYTES: further answers are read row by row */
+    bool is_large;  /* an answer was larger than SMALL_BYTES, so further answers are read row by row
+                     */
 };
 
 /* A prepared statement of the server. */
@@ -145,8 +146,8 @@ static enum status connect_error(PGconn *connection, bool was_reached, struct er
     char text[ERROR_TEXT_BYTES], advised[ERROR_TEXT_BYTES];
     struct dialect_failure failure = {.is_connecting = true, .sqlstate = sqlstate, .text = text};
     struct dialect_meaning meaning = {STATUS_LOST, ERROR_SERVER, NULL};
-    /* finds the SQLSTATE in a verbose message, `FATAL:  53300: text`: the severity may be
-     * translated, the layout is always the same */
+    /* find the SQLSTATE in a verbose message, `FATAL:  53300: text`; the severity may be
+     * translated, but the layout is always the same */
     for (const char *at = strstr(message, ":  "); at != NULL; at = strstr(at + 1, ":  ")) {
         const size_t length = strspn(at + 3, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
         found = length == 5 && strncmp(at + 8, ": ", 2) == 0 ? at + 3 : found;
@@ -845,8 +846,8 @@ static size_t encode(const struct column *column, union column_values values, si
         return put_numeric(out, values.int64[row], column->scale);
     case COLUMN_DATE: {
         /* Replace a date that PostgreSQL cannot store by a date that PostgreSQL refuses. Do not use
-         * the two extreme values, because they mean infinity and would be stored without an error.
-         *  */
+         * the two extreme values, because they mean infinity and would be stored without an
+         * error. */
         const int64_t days = (int64_t)values.int32[row] - EPOCH_DAYS;
         const int64_t lowest = (int64_t)INT32_MIN + 1;
         return put(out, (uint64_t)(days < lowest ? lowest : days), 4);

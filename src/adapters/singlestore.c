@@ -210,8 +210,8 @@ static void classify_error(unsigned status, const char *body, size_t length,
     }
 }
 
-/* Runs a statement to check the credentials and the database, because the ping does not check them.
- *  */
+/* Runs a statement to check the credentials and the database, because the ping does not check
+ * them. */
 static enum status greet(struct adapter_conn *conn, const struct target *to, struct error *error)
 {
     (void)to;

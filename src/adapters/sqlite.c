@@ -431,7 +431,7 @@ static void drop(struct adapter_conn *conn, struct adapter_prepared *prepared)
     free(prepared);
 }
 
-/* Rolls the open append back, if SQLite has not done so itself. The error must already be
+/* Rolls the current append back, if SQLite has not done so itself. The error must already be
  * recorded. */
 static void roll_back(struct adapter_conn *conn)
 {
