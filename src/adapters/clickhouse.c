@@ -135,8 +135,8 @@ static enum status judge_insert(const struct adapter_conn *conn, enum status sta
      * too few replicas (285: ReplicatedMergeTreeSink), a constraint (469:
      * CheckConstraintsTransform) */
     static const int before_write[] = {47, 53, 252, 285, 469};
-    /* parts of error messages after which rows may be stored: the error occurred in a view's table
-     * after the rows were written to the table itself, or in one of several shards */
+    /* texts in the messages of errors that can occur after rows were stored: errors in a view's
+     * table, and errors in one of several shards */
     static const char *const elsewhere[] = {"while pushing to view",
                                             "Insertion status:", "Received from "};
     const char *const answer = http_body(conn->http, NULL);

@@ -21,8 +21,8 @@ enum {
 
 #define NS_PER_S INT64_C(1000000000)
 
-/* Returns the number that encodes a value in RowBinary. Only for types that RowBinary encodes as
- * numbers. */
+/* Returns the number that encodes a value in RowBinary. The column's type must be one that
+ * RowBinary encodes as a number. */
 static int64_t whole_value(const struct column *column, union column_values values, size_t row)
 {
     int64_t unit = 1;

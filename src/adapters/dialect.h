@@ -105,7 +105,8 @@ enum postgresql_type {
  * distinguish. */
 enum mysql_type {
     MYSQL_NATIVE_OTHER,
-    MYSQL_NATIVE_TIMESTAMP, /* values are converted to the session's time zone, unlike datetime */
+    MYSQL_NATIVE_TIMESTAMP, /* the server converts values to the session's time zone, unlike for
+                               datetime */
     MYSQL_NATIVE_TEXT,      /* addresses and UUIDs in a text column */
 };
 
@@ -148,8 +149,9 @@ bool dialect_mariadb_declare(const struct column *column, bool is_numbered, char
  * PostgreSQL. The server is then another database that uses PostgreSQL's protocol. */
 bool dialect_postgresql_is_foreign(const struct error *failure);
 
-/* Returns the status of a query to PostgreSQL's catalogue. If a foreign server refused the query,
- * *error says so and names the query; `query` continues the message after the words "the query". */
+/* Returns the status of a query to PostgreSQL's catalogue. If the server is not PostgreSQL (see
+ * dialect_postgresql_is_foreign) and refused the query, returns FATAL, and *error names the query:
+ * `query` is the text after "the query" in the message. */
 enum status dialect_postgresql_foreign(enum status status, const char *query, struct error *error);
 
 /* Checks whether these bytes are PostgreSQL's answer to a TLS request. */

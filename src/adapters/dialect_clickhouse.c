@@ -108,7 +108,8 @@ static const struct {
     {"ipv6", COLUMN_IP6, CLICKHOUSE_IP6, 16, 0},
 };
 
-/* The types and comments of columns in tables that scripts declare; describe reads both back. */
+/* The types and comments with which columns are created that a script declares. describe finds the
+ * column's type from both. */
 static const struct {
     const char *type, *comment;
 } declared[COLUMN_TYPE_COUNT] = {

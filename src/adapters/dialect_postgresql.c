@@ -52,8 +52,8 @@ static const struct state_meaning call_meanings[] = {
     {"23", {STATUS_REJECTED, ERROR_DATA, NULL}},
     {"44", {STATUS_REJECTED, ERROR_DATA, NULL}},      /* WITH CHECK OPTION */
     {"P0001", {STATUS_REJECTED, ERROR_DATA, NULL}},   /* raised by a trigger */
-    {"40003", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* the statement may have been done */
-    {"08007", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* the commit may have been done */
+    {"40003", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* the statement may have been executed */
+    {"08007", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* the commit may have succeeded */
     {"40P01", {STATUS_REJECTED, ERROR_DEADLOCK, NULL}},
     {"40", {STATUS_REJECTED, ERROR_SERIALIZATION, NULL}},
     {"55P03", {STATUS_REJECTED, ERROR_BUSY, NULL}}, /* lock_timeout */

@@ -291,7 +291,7 @@ static bool has_ended(struct http *http)
     if (length < 0) {
         return errno != EAGAIN && errno != EINTR;
     }
-    /* with TLS, data may be a message of TLS itself */
+    /* with TLS, the data may be a message of TLS itself, not of the server */
     return length == 0 || !http->is_tls ||
            curl_easy_recv(http->easy, &byte, 1, &got) != CURLE_AGAIN;
 }
@@ -484,7 +484,7 @@ static bool skip_rest(struct http *http)
     return true;
 }
 
-/* Hands a line to the request's `take`. The line's beginning may be in http->body. */
+/* Passes a line to the request's `take`. The line's beginning may be in http->body. */
 static bool take_line(struct http *http, char *bytes, size_t length)
 {
     if (http->body.length > 0) {

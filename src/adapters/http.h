@@ -40,7 +40,7 @@ enum {
  * Functions here that take an adapter_conn implement the adapter's operation of the same name. */
 struct http;
 
-/* The part of an adapter that is specific to its database. Static. */
+/* The part of an adapter that is specific to its database. Each instance is static. */
 struct http_database {
     size_t conn_bytes; /* size of the database's struct adapter_conn */
     uint16_t default_port;
@@ -57,10 +57,9 @@ struct http_database {
     const char *question, *protocol;
     bool (*recognises_answer)(unsigned status, const char *headers, const char *body);
 
-    /* Optional. Called for an answer with status 429, or with a status from 500 on, if
-     * classify_error did not find an error in it. Returns whether the database itself, and not a
-     * proxy in front of it, sent the answer. NULL if classify_error reads every error of the
-     * database. */
+    /* Optional. Called for an answer with status 429, or 500 or higher, if classify_error did not
+     * find an error in it. Returns whether the database itself, and not a proxy in front of it,
+     * sent the answer. NULL if classify_error reads every error of the database. */
     bool (*is_own)(unsigned status, const char *headers, const char *body);
 
     /* Optional. Initialises a connection from its target; the connection is zeroed except for its
@@ -77,9 +76,9 @@ struct http_database {
      * parameter is unknown or its value is wrong; *error may contain the valid values. */
     bool (*set)(struct adapter_conn *conn, const char *key, const char *value, struct error *error);
 
-    /* Reads an error answer: a status from 400 on, or an error within an answer with status 2xx.
-     * *meaning already contains the meaning of the status; the function changes it if the body is
-     * more specific. Sets failure->number. Writes the server's message to `text`, and sets
+    /* Reads an error answer: a status of 400 or higher, or an error within an answer with status
+     * 2xx. *meaning already contains the meaning of the status; the function changes it if the body
+     * is more specific. Sets failure->number. Writes the server's message to `text`, and sets
      * failure->text to `text`. */
     void (*classify_error)(unsigned status, const char *body, size_t length,
                            struct dialect_failure *failure, struct dialect_meaning *meaning,
@@ -126,7 +125,8 @@ void http_interrupt(struct adapter_conn *conn);
  * adapter calls it at the beginning of an append. Returns LOST if reconnecting failed. */
 enum status http_begin_append(struct http *http, struct error *error);
 
-/* Sends a request and waits for its complete answer. Returns OK if the HTTP status is 2xx. With any
+/*
+ Sends a request and waits for its complete answer. Returns OK if the HTTP status is 2xx. With any
  * other HTTP status, *error has the server's message, and the result depends on the HTTP status,
  * unless classify_error changes the result:
  *
@@ -138,8 +138,9 @@ enum status http_begin_append(struct http *http, struct error *error);
  *   408, 502, 504  LOST: it is unknown whether the request was carried out
  *   others         REJECTED (ERROR_SERVER)
  *
- * The result is also LOST if a proxy, and not the database, sent a status 429 or a status from 500
- * on (see is_own), and if the connection is lost. */
+ * The result is also LOST if a proxy, and not the database, sent a status of 429, or 500 or higher
+ * (see is_own), and if the connection is lost.
+ */
 enum status http_send(struct http *http, const struct http_request *request, struct error *error);
 
 /* Adds the unacknowledged rows of the latest request to the losses of this append. If `status` is
@@ -151,7 +152,7 @@ void http_append_lost(const struct adapter_conn *conn, struct append_loss *loss)
 /* Returns the kept body of the latest answer, terminated by '\0'; valid until the next request. */
 const char *http_body(const struct http *http, size_t *length);
 
-/* Fills the connection's address and, if the adapter has a dialect, the dialect. */
+/* Sets info->address and, if the adapter has a dialect, the members that the dialect defines. */
 void http_inspect(const struct adapter *adapter, struct adapter_conn *conn,
                   struct connection_info *info);
 
@@ -179,8 +180,8 @@ json_t *http_parse(const char *text, size_t length, struct error *error);
 /* Parses the kept body like http_parse. */
 json_t *http_json(const struct http *http, struct error *error);
 
-/* Counts the rows of a JSON array and hands them to answer->take, which may be NULL. Stops and sets
- * *take_stopped when take returns false. A row is an array or object of values, or one value.
+/* Counts the rows of a JSON array and passes them to answer->take, which may be NULL. Stops and
+ * sets *take_stopped when take returns false. A row is an array or object of values, or one value.
  * Integers stay integers, true and false become 1 and 0, null becomes NULL, other numbers and
  * strings become text, and arrays and objects become JSON text. */
 enum status http_take_rows(const json_t *rows, struct answer *answer, bool *take_stopped,

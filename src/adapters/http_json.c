@@ -115,7 +115,7 @@ static bool set_cells(struct row_buffer *room, json_t *row)
     return is_ok;
 }
 
-/* Counts a row and hands it to answer->take, if set. Returns false if memory runs out. */
+/* Counts a row and passes it to answer->take, if set. Returns false if memory runs out. */
 static bool take_row(struct row_buffer *room, json_t *row, struct answer *answer,
                      bool *take_stopped)
 {
@@ -234,7 +234,8 @@ json_t *http_parse(const char *text, size_t length, struct error *error)
     return json;
 }
 
-/* Returns the place of the next byte. Within an element only brackets and strings matter. */
+/* Returns whether the next byte is inside an element, between elements or outside the array. Within
+ * an element, only brackets and strings matter. */
 enum http_place http_split(struct http_splitter *splitter, char byte)
 {
     const bool is_in_array = splitter->array_depth > 0;

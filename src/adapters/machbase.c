@@ -94,7 +94,7 @@ enum {
     DONE = 0,
     DONE_WITH_INFO = 1,
     END_OF_ROWS = 100,
-    TERMINATED = -3, /* given as a text's length: the text ends with '\0' */
+    TERMINATED = -3, /* value for a text's length if the text ends with '\0' */
     DROP = 1,        /* option of SQLFreeStmt that frees a statement */
     NO_PROMPT = 0,
     AS_TEXT = 1,    /* C type with which result columns are bound */
@@ -127,7 +127,7 @@ struct adapter_library {
 };
 
 struct append {
-    handle statement; /* statement of the open append; NULL if no append is open */
+    handle statement; /* statement of the current append; NULL if no append is open */
     uint64_t rows;    /* number of rows that append_rows has received */
     uint64_t sent;    /* number of rows that the library took */
     /* number of refused rows whose error code differs from that of the first refused row */

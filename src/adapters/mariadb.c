@@ -240,7 +240,7 @@ static size_t put_time(unsigned char *out, const struct column *column, union co
         out[at++] = (unsigned char)civil.day;
     }
     if (column->type != COLUMN_DATE) {
-        unsigned long unit = 1; /* fractions are cut to the column's digits */
+        unsigned long unit = 1; /* truncate the fraction to the column's digits */
         for (unsigned digits = column->scale; digits < FRACTION_DIGITS; digits++) {
             unit *= 10;
         }

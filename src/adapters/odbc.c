@@ -41,7 +41,7 @@ enum {
     FRACTION_DIGITS = 6,
     SYNCHRONOUS_FULL = 2, /* value of SQLite's pragma synchronous */
     FOUND_ROWS = 2,       /* bit of OPTION, a key of MySQL's driver */
-    MYSQL_STALE = 2057,   /* the result's columns have changed since the prepare */
+    MYSQL_STALE = 2057,   /* the result's columns have changed since the statement was prepared */
     MYSQL_NUMBERS = 1000, /* lowest error number of MySQL; other drivers use smaller numbers */
 
     /* Some servers allow only 2,100 parameters in a statement, and the driver needs memory for each
@@ -219,11 +219,11 @@ static void write_option(const char *text, char *value, size_t size)
     }
 }
 
-/* Returns the value of Protocol, a key of psqlODBC. Its suffix says what the driver does after an
- * error in a transaction. By default the driver sets a savepoint before each statement and rolls
- * back to it, which costs time and, after a deadlock, keeps the transaction's locks. With suffix 0
- * the driver does nothing, and this adapter rolls the transaction back. Returns NULL for another
- * driver, or if the user's string or data source has this key. */
+/* Returns the value of Protocol, a key of psqlODBC. The value's suffix determines what the driver
+ * does after an error in a transaction. By default the driver sets a savepoint before each
+ * statement and rolls back to it, which costs time and, after a deadlock, keeps the transaction's
+ * locks. With suffix 0 the driver does nothing, and this adapter rolls the transaction back.
+ * Returns NULL for another driver, or if the user's string or data source has this key. */
 static const char *find_protocol(const char *text)
 {
     static const char *const names[] = {"postgres", "psqlodbc", NULL};
@@ -2011,7 +2011,7 @@ static enum status connect_and_set_up(void *context, struct error *error)
     if (status == STATUS_OK &&
         !SQL_SUCCEEDED(SQLSetConnectAttr(conn->connection, SQL_ATTR_AUTOCOMMIT,
                                          number_argument(SQL_AUTOCOMMIT_OFF), 0))) {
-        status = call_error(conn, NULL, error); /* a driver may also lose the server in this call */
+        status = call_error(conn, NULL, error); /* the connection may also be lost in this call */
         status = status == STATUS_REJECTED ? STATUS_FATAL : status;
     }
     return status;

@@ -568,7 +568,7 @@ static enum status set_options(PQconninfoOption *options, const struct target *t
     snprintf(probes, sizeof probes, "%d", CLIENT_SOCKET_PROBES);
     snprintf(port, sizeof port, "%u", (unsigned)target->port);
     const struct {
-        const char *keyword; /* NULL: the URL's parameters come here */
+        const char *keyword; /* name of an option; NULL: set the options in the URL's parameters */
         const char *value;
     } settings[] = {
         {"fallback_application_name", "append"},
@@ -959,7 +959,7 @@ static enum status probe_copy(struct adapter_conn *conn, const struct table *tab
                               struct error *error)
 {
     enum status status = build_copy(conn, table, error);
-    conn->copy_table = NULL; /* the caller may move the table */
+    conn->copy_table = NULL; /* the caller may move `table` in memory */
     if (status != STATUS_OK) {
         return status;
     }

@@ -101,7 +101,7 @@ static enum status post(struct adapter_conn *conn, bool is_query, struct answer 
         const char *const body = http_body(conn->http, &length);
         status = http_record_error(conn->http, body, length, error);
     } else if (is_query && json_is_array(rows)) {
-        status = STATUS_OK; /* the rows were already handed over */
+        status = STATUS_OK; /* the rows were already passed to answer->take */
     } else if (!is_query && json_is_integer(affected) && json_integer_value(affected) >= 0) {
         answer->rows += (uint64_t)json_integer_value(affected);
     } else {

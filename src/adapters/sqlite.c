@@ -201,7 +201,7 @@ static void close_connection(struct adapter_conn *conn)
     leave_sessions(conn);
     sqlite3_finalize(conn->insert.statement);
     sqlite3_finalize(conn->latest.statement);
-    sqlite3_close_v2(conn->database); /* rolls an open append back */
+    sqlite3_close_v2(conn->database); /* rolls back an append that is in progress */
     free(conn);
 }
 
