@@ -48,11 +48,14 @@ const char *http_answer_header(const struct http_answer *answer, const char *nam
  */
 static bool has_word(const struct http_answer *answer, const char *name, const char *word)
 {
+    static const char separators[] = ", \t;";
     size_t length = 0;
     const char *value = http_answer_header(answer, name, &length);
     const size_t word_length = strlen(word);
     for (size_t i = 0; value != NULL && i + word_length <= length; i++) {
-        if (strncasecmp(value + i, word, word_length) == 0) {
+        if (strncasecmp(value + i, word, word_length) == 0 &&
+            (i == 0 || strchr(separators, value[i - 1]) != NULL) &&
+            (i + word_length == length || strchr(separators, value[i + word_length]) != NULL)) {
             return true;
         }
     }

@@ -78,6 +78,9 @@ static const struct {
      "0\r\n\r\n",
      200, "0123456789a0123456789", false},
     {"HTTP/1.1 200 OK\r\nContent-Lengthy: 7\r\nContent-Length: 2\r\n\r\nok", 200, "ok", false},
+    {"HTTP/1.1 200 OK\r\nConnection: not-closed\r\nContent-Length: 2\r\n\r\nok", 200, "ok", false},
+    {"HTTP/1.1 200 OK\r\nConnection: upgrade, close\r\nContent-Length: 2\r\n\r\nok", 200, "ok",
+     true},
 };
 
 /* An answer that is cut in any two places is read the same. */
