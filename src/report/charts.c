@@ -1,4 +1,4 @@
-/* The charts of a report as data, and the columns of the files that they show. */
+/* Makes the charts of a report, as data, from the files of its runs. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,10 +9,11 @@
 #include "report/report.h"
 
 enum {
-    TIME_FROM_S = 2, /* shortest run with charts over time: a shorter run has only one interval */
+    TIME_FROM_S =
+        2, /* shortest run with charts over time, because a shorter run has only one interval */
     PACE_LEVELS = 100,
-    LOG_FROM_RATIO = 50, /* smallest ratio of the highest to the lowest value at which a linear axis
-                            would hide the low values */
+    LOG_FROM_RATIO = 50, /* a chart of latencies gets a logarithmic axis if the highest value is at
+                            least this many times the lowest value */
     LARGE_MIB = 10240,
 };
 
@@ -36,10 +37,10 @@ enum {
     OF_WAITS = 16384,       /* the chart is made from waits.csv */
 };
 
-/* Columns of a file, each followed by the name of its line. If a run has too many rows, several
- * rows are merged into one step of the line: the step shows the highest value, so that the worst
- * value stays visible. With '~' before the column, the step shows the mean. With '_' before the
- * column, the column's name begins with the name of the operation. */
+/* Columns of a file, each followed by the name of its line in the chart. If the file has too many
+ * rows, each step of the line stands for several rows. The step shows the highest value, so that
+ * the worst value stays visible, or the mean if '~' is before the column. If '_' is before the
+ * column, the full name of the column is the name of an operation and this text. */
 #define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* The table of charts. add_pace and charts_make add other charts. */
@@ -47,7 +48,8 @@ static const struct kind {
     const char *name, *title;
     enum figure_unit unit;
     unsigned flags;
-    const char *absent; /* completes "No chart of ...", with the reason; NULL for no sentence */
+    const char
+        *absent; /* rest of the sentence "No chart of ...", with the reason; NULL: no sentence */
     const char *const *lines;
 } kinds[] = {
     {"levels-rows", "Rows per second against sessions", FIGURE_UNIT_ROWS_PER_S, OF_LEVELS, NULL,
@@ -179,8 +181,8 @@ static struct chart_series *add_series(struct chart *chart, const char *name, si
     return series;
 }
 
-/* Adds a horizontal step at the height `y` to a line. Adds nothing if `from` or `to` is unknown:
- * the number of rows at a moment may be unknown. */
+/* Adds a horizontal step at the height `y` to a line. Adds nothing if `from` or `to` is not finite,
+ * because the number of rows at that moment is then unknown. */
 static void add_step(struct chart_series *series, double from, double to, double y)
 {
     if (isfinite(from) && isfinite(to)) {
@@ -275,8 +277,8 @@ static void add_note(struct chart *chart, const char *format, ...)
     va_end(list);
 }
 
-/* Notes that the chart shows only the first `limit` of `count` runs, hosts or columns, as `what`
- * calls them. */
+/* Notes that the chart shows only the first `limit` of `count` things. `what` says what they are,
+ * for example "runs" or "hosts". */
 static void note_first(struct chart *chart, size_t count, size_t limit, const char *what)
 {
     if (count > limit) {
@@ -311,8 +313,9 @@ static struct chart start_kind(struct report *report, const struct kind *kind)
     return chart;
 }
 
-/* Returns the number of rows in the tables `at_s` after the start; NaN when the run's files do not
- * have the number. intervals.csv is in the order of time. */
+/* Returns the number of rows that the tables had `at_s` seconds after the start of the run. Returns
+ * NaN if the run's files do not have this number. The rows of intervals.csv are in the order of
+ * time. */
 static double rows_at(const struct report_run *run, double at_s)
 {
     const struct csv_table *table = &run->run.intervals;
@@ -387,9 +390,9 @@ static size_t count_each(const struct csv_table *table)
 }
 
 /* Adds the line of a column: each row of the file, or several merged rows, becomes a horizontal
- * step. Leaves out the rows of hosts or operations other than `owner` (NULL for any), and the
- * levels that a search could not hold. Returns false if no row has a value or, with ABOVE_0, if
- * no value is above 0. */
+ * step. Uses only the rows of the host or operation `owner` (NULL: all rows). If the rows are
+ * levels of a search, uses only the rows whose outcome is "held". Returns false if no row has a
+ * value or, with ABOVE_0, if no value is above 0. */
 static bool add_line(struct chart *chart, const struct report_run *run, const struct kind *kind,
                      const char *column, const char *name, const char *owner)
 {
@@ -453,7 +456,7 @@ static bool add_line(struct chart *chart, const struct report_run *run, const st
     return true;
 }
 
-/* Adds a line for each of the first hosts. */
+/* Adds a line for each host, but at most CHART_SERIES_MAX lines. */
 static void add_hosts(struct chart *chart, const struct report_run *run, const struct kind *kind)
 {
     const json_t *hosts = json_object_get(run->run.json, "hosts");
@@ -468,7 +471,7 @@ static void add_hosts(struct chart *chart, const struct report_run *run, const s
 /* A transaction in operations_intervals.csv. */
 struct ranked {
     const char *name;
-    size_t place; /* number of the transaction's row within each interval */
+    size_t place; /* index of the transaction's row among the rows of an interval */
     double committed;
 };
 
@@ -522,7 +525,8 @@ static void leave_out(struct left_out *left, const char *name)
     }
 }
 
-/* Adds a sentence about the lines without room to the note of a chart; `end` ends the sentence. */
+/* Adds a sentence to the note of a chart, with the names of the lines that are not drawn. `end` is
+ * the end of the sentence. */
 static void note_left_out(struct chart *chart, const struct left_out *left, const char *end)
 {
     char more[32] = "";
@@ -534,8 +538,9 @@ static void note_left_out(struct chart *chart, const struct left_out *left, cons
     }
 }
 
-/* Adds a line for each transaction, or for the transactions with the most commits. Adds nothing for
- * a single transaction, because the chart of all transactions shows the same line. */
+/* Adds a line for each transaction. If there are too many transactions, only those with the most
+ * commits get a line. Adds nothing if there is only one transaction, because the chart of all
+ * transactions shows the same line. */
 static void add_transactions(struct chart *chart, const struct report_run *run,
                              const struct kind *kind)
 {
@@ -556,8 +561,9 @@ static void add_transactions(struct chart *chart, const struct report_run *run,
     }
 }
 
-/* Adds a line of a histogram of run.json: each bucket is a level from the share of calls below the
- * bucket to the share up to its end. Adds nothing when the histogram is empty or damaged. */
+/* Adds the line of a histogram in run.json. Each bucket becomes a horizontal step, from the share
+ * of calls below the bucket to the share of calls up to the end of the bucket. Adds nothing if the
+ * histogram is empty or damaged. */
 static void add_percentiles(struct chart *chart, const struct report_run *run, const char *name,
                             const char *call)
 {
@@ -596,8 +602,8 @@ static void add_percentiles(struct chart *chart, const struct report_run *run, c
 static const char *const latency_order[] = {
     "append", "response", "transaction", "transaction.", "commit", "statement.", ""};
 
-/* Returns the place of a latency in latency_order. *shown is the name without "transaction." or
- * "statement.". */
+/* Returns the index of a latency in latency_order. Sets *shown to the name without "transaction."
+ * or "statement.". */
 static size_t place_latency(const char *name, const char **shown)
 {
     size_t place = 0;
@@ -617,9 +623,8 @@ static size_t place_latency(const char *name, const char **shown)
 }
 
 /* Adds a line for each latency, except the latencies of --io-trace. Skips a latency whose line
- * would equal a drawn line: a script's only transaction equals all transactions, and without
- * retries the tries also equal all transactions. If the chart is full, the chart's note names the
- * other latencies. */
+ * would equal a drawn line. For example, if a script has only one transaction, its line equals the
+ * line of all transactions. If the chart is full, the chart's note names the other latencies. */
 static void add_latencies(struct chart *chart, const struct report_run *run)
 {
     json_t *const all = json_object_get(run->run.json, "histograms"), *histogram;
@@ -695,7 +700,8 @@ struct waiting {
     double sessions_s[WAIT_CLASSES]; /* number of sessions times seconds, by class of wait */
 };
 
-/* Adds up the rows of `most` intervals from *row on, and moves *row past them. */
+/* Adds up the rows of at most `most` intervals, beginning with row *row. Sets *row to the next row.
+ */
 static struct waiting add_waiting(const struct csv_table *table, size_t most, size_t *row)
 {
     const size_t start = csv_table_column(table, "start_s"), end = csv_table_column(table, "end_s");
@@ -775,8 +781,8 @@ static void add_waits(struct chart *chart, struct report_run *run)
     csv_table_free(&table);
 }
 
-/* Adds a chart of a run or search, or a sentence about a missing chart. `call`: the operation of an
- * EACH_CALL chart, else "". */
+/* Adds a chart of a run or search. If the chart has no values, adds a sentence about the missing
+ * chart instead. `call` is the operation of an EACH_CALL chart, else "". */
 static void add_chart(struct report *report, struct report_run *run, const struct kind *kind,
                       const char *call)
 {
@@ -810,12 +816,13 @@ static void add_chart(struct report *report, struct report_run *run, const struc
         snprintf(column, sizeof column, "%s%s", **line == '_' ? call : "", *line);
         has_values |= add_line(&chart, run, kind, column, line[1], NULL);
         if (!has_values && (kind->flags & OF_DISK) != 0) {
-            break; /* I/O pressure says nothing about an unknown disk */
+            break; /* if the disk is unknown, the other lines, such as I/O pressure, say nothing
+                      about it */
         }
         is_both = has_values && strcmp(kind->name, "memory") == 0 &&
                   strcmp(figure_text(figures, FIGURE_MEMORY_KIND), "self") == 0;
     }
-    /* the note says why the server's figures are missing, in the words of the run */
+    /* the run recorded the reason why the server's figures are missing */
     const char *why = figure_text(figures, FIGURE_SERVER_NOTE);
     if (is_both) {
         add_note(&chart, "The database runs inside append: the memory is the sum of both.");
@@ -835,7 +842,7 @@ static void add_chart(struct report *report, struct report_run *run, const struc
             chart.marks[chart.mark_count++].text = run->events.entries[i].text;
         }
     }
-    /* a script may write rows with its own statements: then these charts are not expected */
+    /* a script may use only its own statements, so it is normal that these charts are missing */
     const bool is_of_append = call[0] != '\0' || strcmp(kind->name, "rows-per-second") == 0;
     if (keep_chart(&chart) || kind->absent == NULL ||
         (is_of_append && report_is_scripted(&run->run))) {
@@ -1017,8 +1024,8 @@ bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *fi
     return sweep->records[0] > 0 || figure != &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S];
 }
 
-/* Begins the chart of a headline; its name is made of `before` and the figure's key without the
- * unit: "runs-max-cpu". */
+/* Begins the chart of a headline figure. The name of the chart is `before`, a hyphen and the
+ * figure's key without the unit, for example "runs-max-cpu". */
 static struct chart start_headline(struct report *report, enum chart_across across,
                                    const char *before, const struct figure *figure)
 {
@@ -1033,8 +1040,8 @@ static struct chart start_headline(struct report *report, enum chart_across acro
     return start_chart(report, across, figure->unit, name, title);
 }
 
-/* Adds the chart of one figure of a sweep against its sessions: a curve for each combination of a
- * number of rows and a variant. */
+/* Adds the chart of one figure of a sweep, with the number of sessions on the x axis. The chart has
+ * a curve for each combination of a number of rows and a variant. */
 static void add_sweep(struct report *report, const struct saved_sweep *sweep, size_t number,
                       const struct figure *figure)
 {
@@ -1068,8 +1075,8 @@ static void add_sweep(struct report *report, const struct saved_sweep *sweep, si
     keep_chart(&chart);
 }
 
-/* Adds a chart with a line for each of the first runs, unless there are fewer than two lines. If a
- * sweep repeats a run, only the first repeat has a line. */
+/* Adds a chart with a line for each run, but at most CHART_SERIES_MAX lines. Adds no chart if it
+ * would have fewer than two lines. If a sweep repeats a run, only the first repeat has a line. */
 static void add_overview_chart(struct report *report, const struct kind *kind)
 {
     struct chart chart = start_kind(report, kind);
@@ -1117,7 +1124,8 @@ bool charts_make(struct report *report)
         const struct saved_sweep *sweep = &report->sweeps[i].sweep;
         const bool has_script = report_sweep_has_script(sweep);
         for (size_t f = 0; (figure = report_sweep_figure(has_script, f)) != NULL; f++) {
-            /* with one number of sessions, each curve would be a dot: the bars show more */
+            /* if all runs have the same number of sessions, each curve is only a dot, and the bar
+             * charts show more */
             if (report_sweep_shows(sweep, figure) && (!is_beside || sweep->sessions_count > 1)) {
                 add_sweep(report, sweep, i + 1, figure);
             }

@@ -27,8 +27,8 @@ struct check_report {
     uint64_t fitting;          /* number of sessions that fit; LIMIT_NONE: no limit was found */
     const struct limit *first; /* the limit that is reached first; NULL if no limit was found */
     const char *failure;       /* reason why the database was not asked; NULL or "": it was asked */
-    bool is_short;             /* the sessions certainly do not fit; stderr has the conclusion, and
-                                  the text does not repeat it */
+    bool is_short; /* the sessions certainly do not fit; the text omits the conclusion, because
+                      stderr has it */
     enum exit_code code;
 };
 

@@ -11,8 +11,8 @@
 #define FOR " for "
 #define LEAST_MAX_NS (24 * 3600 * MONO_NS_PER_S)
 
-/* Adds the columns of intervals.csv that are numbers, and that a run with these operations can
- * have. */
+/* Adds the numeric columns of intervals.csv that can have a value in a run with these operations.
+ */
 static void add_columns(struct figure_columns *columns, const struct operation_list *operations)
 {
     struct interval full = {.end_ns = MONO_NS_PER_S};
@@ -26,7 +26,7 @@ static void add_columns(struct figure_columns *columns, const struct operation_l
     report_intervals.fill(&row, &full);
     for (size_t i = 0; i < row.count; i++) {
         const struct report_cell *cell = &row.cells[i];
-        /* a column in seconds has the time of the interval, not a figure */
+        /* the columns in seconds are the start and end of the interval, not figures */
         const bool is_time = cell->unit == FIGURE_UNIT_S;
         if (figure_is_number(cell->unit) && !is_time && cell->value.is_known) {
             figure_columns_add(columns, cell->key);

@@ -2,9 +2,9 @@
  * Conditions that end a run early (--stop-when). A condition is a bound on a column of
  * intervals.csv, and may have to hold for some time.
  *
- * The sampler's thread checks the conditions after every interval of about a second. An interval
- * that lacks the value, such as the p99 of an append when no append was acknowledged, neither
- * begins nor ends the time for which a condition has held.
+ * The sampler's thread checks the conditions after every interval of about a second. The check
+ * skips an interval that does not have the column's value, for example append.p99 when no batch was
+ * acknowledged. A condition that held before the interval then still holds.
  */
 #ifndef REPORT_CONDITIONS_H
 #define REPORT_CONDITIONS_H
@@ -38,12 +38,12 @@ struct conditions {
     struct condition entries[CONDITIONS_MAX];
 };
 
-/* Reads all conditions of the plan, which must have its script. REJECTED: *error says which
- * condition is wrong and what would be right. */
+/* Reads all conditions of the plan. If the run uses a script, the plan must already contain it.
+ * REJECTED: *error says which condition is wrong and what would be right. */
 enum status conditions_parse(struct conditions *conditions, const struct plan *plan,
                              struct error *error);
 
-/* Finds the column of intervals.csv that a bound is on, and converts the bound's number into the
+/* Finds the column of intervals.csv that a bound names, and converts the bound's number into the
  * column's unit. REJECTED: *error says what is wrong and what would be right. */
 enum status interval_bound(struct bound *bound, const struct operation_list *operations,
                            char column[FIGURE_KEY_BYTES], double *limit, struct error *error);

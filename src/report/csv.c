@@ -19,8 +19,8 @@ void csv_begin(struct csv *csv, FILE *stream, bool is_header)
     *csv = (struct csv){.stream = stream, .is_header = is_header};
 }
 
-/* Returns whether a spreadsheet would take a cell for a formula. A text from a server or user may
- * look like a formula; a number does not. */
+/* Returns whether a spreadsheet could read a cell as a formula. Text from a server or user may
+ * begin like a formula. A number such as -1 is not a formula. */
 static bool is_formula(const char *cell)
 {
     char *end;
@@ -79,7 +79,7 @@ void csv_write_summary(FILE *stream, const struct figure_set *set)
     }
 }
 
-/* Writes the cells of a record as a line; the names of the columns if `record` is NULL. */
+/* Writes the cells of a record as a line. If `record` is NULL, writes the names of the columns. */
 static void write_row(FILE *stream, const struct report_table *table,
                       const struct operation_list *operations, const void *record)
 {
@@ -125,7 +125,7 @@ void csv_write_table(FILE *stream, const struct report_table *table,
     }
 }
 
-/* Writes the digits of a number and a comma. Returns the place after the comma. */
+/* Writes the digits of a number and a comma. Returns a pointer to the byte after the comma. */
 static char *put_digits(char *at, uint64_t number)
 {
     char digits[DIGITS_MAX];
@@ -140,8 +140,8 @@ static char *put_digits(char *at, uint64_t number)
     return at + 1;
 }
 
-/* Writes a time in ns (negative: unknown, written as "") and a comma. Returns the place after the
- * comma. */
+/* Writes a time in ns and a comma. Writes only the comma if the time is negative, which means
+ * unknown. Returns a pointer to the byte after the comma. */
 static char *put_ns(char *at, int64_t ns)
 {
     if (ns >= 0) {
@@ -171,8 +171,8 @@ void hgrm_write(FILE *stream, const struct histogram *histogram)
 {
     enum {
         SUB_BUCKETS = 128,
-        /* HdrHistogram counts a bucket for each SUB_BUCKETS / 2 entries, except that the first
-         * bucket has SUB_BUCKETS entries */
+        /* in HdrHistogram a bucket has SUB_BUCKETS / 2 entries, and the first bucket has
+         * SUB_BUCKETS entries */
         BUCKETS = HISTOGRAM_BUCKETS / (SUB_BUCKETS / 2) - 1
     };
     const double total = (double)histogram->total, mean = histogram_mean_ns(histogram);
@@ -180,7 +180,7 @@ void hgrm_write(FILE *stream, const struct histogram *histogram)
     uint64_t seen = 0;
     fprintf(stream, "%12s %14s %10s %14s\n\n", "Value", "Percentile", "TotalCount",
             "1/(1-Percentile)");
-    /* the place after the last bucket is the overflow */
+    /* the last step of this loop is for the values above all buckets */
     for (size_t place = 0; place <= HISTOGRAM_BUCKETS; place++) {
         const bool is_over = place == HISTOGRAM_BUCKETS;
         const uint64_t count = is_over ? histogram->overflow : histogram->counts[place];

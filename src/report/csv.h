@@ -1,11 +1,11 @@
 /*
  * CSV as in RFC 4180: a header, CRLF line ends, quotes only where a value needs them.
  *
- * The same calls write the header and the rows: a function that names each column with its value is
- * called once with is_header set, and once for every row. So header and rows always agree. An
- * unknown value is an empty cell. Errors stay in the stream (ferror).
+ * The same function writes the header and the rows, so that they always agree. The function passes
+ * the name and the value of each column. It is called once with is_header set, and then once for
+ * every row. An unknown value is an empty cell. Errors stay in the stream (ferror).
  *
- * Decimals follow LC_NUMERIC: the caller must set it to a point.
+ * Decimal numbers follow LC_NUMERIC. The caller must set a locale with a decimal point.
  */
 #ifndef REPORT_CSV_H
 #define REPORT_CSV_H
@@ -36,23 +36,25 @@ void csv_end(struct csv *csv);
 
 void csv_write_summary(FILE *stream, const struct figure_set *set);
 
-/* Writes a whole file: the header, and a line for each record that table->record returns. The
- * function must not be NULL. The table of operations.csv is report_statements, and the table of
- * metrics.csv is report_metrics. */
+/* Writes a whole file: the header, and a line for each record that table->record returns.
+ * table->record must not be NULL. The table of operations.csv is report_statements, and the table
+ * of metrics.csv is report_metrics. */
 void csv_write_table(FILE *stream, const struct report_table *table,
                      const struct operation_list *operations, const struct report_source *source);
 
-/* How a CSV file is written. A file with neither kind is written at the end of the run, except
- * events.csv: its header and the marks of the plan are written at the start. */
+/* Flags that say how a CSV file is written. A file without a flag is written at the end of the run.
+ * Only events.csv is different: its header and the events of --mark are written at the start. */
 enum csv_kind {
-    CSV_GROWS = 1,  /* the header is written at the start, and rows during the run */
-    CSV_JOINED = 2, /* with ranks, the rows of all ranks replace the rows of this rank at the end */
+    CSV_GROWS = 1, /* the header is written at the start, and rows during the run */
+    CSV_JOINED =
+        2, /* in a run with ranks, the rows of all ranks replace the rows of this rank at the end */
 };
 
-/* The CSV files of a run or search, except summary.csv, operations.csv, metrics.csv and io.csv: the
- * file's name, its table (tables.h), the type of a row's record, the condition on which a run with
- * the plan `plan` has the file, and its csv_kind. Only rank 0 asks the server for waits. Ranks do
- * not send the figures of OPERATIONS_INTERVALS to rank 0. */
+/* The CSV files of a run or search, except summary.csv, operations.csv, metrics.csv and io.csv.
+ * Each entry has the name of the file, the table of its columns (tables.h), the type of the record
+ * behind a row, the condition under which a run with the plan `plan` has the file, and the flags of
+ * enum csv_kind. Only rank 0 has WAITS, because only rank 0 asks the server for waits. A run with
+ * ranks does not have OPERATIONS_INTERVALS, because ranks do not send these figures to rank 0. */
 #define CSV_TABLE                                                                                  \
     X(SAMPLES, "samples.csv", report_samples, struct sample, true, CSV_GROWS | CSV_JOINED)         \
     X(INTERVALS, "intervals.csv", report_intervals, struct interval, true, CSV_GROWS | CSV_JOINED) \
@@ -97,11 +99,12 @@ void csv_write_logged(FILE *stream, const struct transaction_log_row *row);
  * Writes a histogram in the percentile format of HdrHistogram's outputPercentileDistribution
  * (http://hdrhistogram.org), so that HdrHistogram's plotter and other programs can read the file.
  *
- * Values are milliseconds with six decimals, which is exact to the nanosecond. Each row is the
- * first bucket whose cumulative count reaches the next percentile; each halving of the distance to
- * 100 % has HGRM_TICKS percentiles. The value is the highest of its bucket, never above the
- * maximum. The last row, 100 %, includes the values beyond the buckets, and has no fourth column,
- * as in the Java original.
+ * Values are milliseconds with six decimals, which is exact to the nanosecond. Each row shows the
+ * first bucket whose cumulative count reaches the next percentile. There are HGRM_TICKS percentiles
+ * from 0 % to 50 %, HGRM_TICKS from 50 % to 75 %, and so on: each group covers half of the distance
+ * to 100 %. The value in a row is the highest value of the bucket, or the maximum of all values if
+ * that is lower. The last row, for 100 %, also counts the values above all buckets. It has no
+ * fourth column, as in the Java original.
  */
 enum {
     HGRM_TICKS = 5

@@ -13,7 +13,8 @@
 enum {
     FILE_BYTES_MAX = 1 << 20
 };
-/* `date -u` prints whole seconds: an event at the start may be up to a second before the start. */
+/* An event may have a time up to a second before the start of the run, because `date -u` prints
+ * whole seconds. */
 #define BEFORE_START_NS MONO_NS_PER_S
 
 static char *trim(char *text)
@@ -38,7 +39,7 @@ static bool unquote(char *text)
     return at[0] == '"' && at[1] == '\0';
 }
 
-/* Adds the event of a line. Returns NULL, or why the line is bad. */
+/* Adds the event of a line. Returns NULL if the line is good, else the reason why it is bad. */
 static const char *add_line(struct event_list *list, char *line, int64_t started_wall_ns)
 {
     struct moment moment;

@@ -114,8 +114,9 @@ static bool has_figure(const struct report_row *row, const char *key)
     return cell != NULL && cell->unit == FIGURE_UNIT_VALUE && cell->place == IN_CSV_AND_JSON;
 }
 
-/* Completes an expectation on a figure of a metric: "lock_wait.p95". A metric's name without a
- * figure stands for the sum of a count, or for the latest value of a gauge. */
+/* Sets the column and the limit of an expectation about a metric of the script, for example
+ * "lock_wait.p95". The name of a metric without a figure stands for the sum of a count, or for the
+ * latest value of a gauge. */
 static enum status find_in_metric(const struct script_metric *metric, struct expectation *new,
                                   const struct operation_list *operations, struct error *error)
 {
@@ -153,7 +154,7 @@ static enum status find_in_metric(const struct script_metric *metric, struct exp
     return figure_scale(bound, new->choice.names[0], &new->limit, error);
 }
 
-/* Returns whether only a run with a script has a column. */
+/* Returns whether the column exists only in a run with a script. */
 static bool needs_script(const char *column)
 {
     const struct figure *figure = figure_of_key(column);
@@ -185,7 +186,7 @@ static unsigned take_stage(struct bound *bound, const struct operation_list *ope
     return number > UINT_MAX ? UINT_MAX : (unsigned)number;
 }
 
-/* Completes an expectation on a figure of a stage. */
+/* Sets the column and the limit of an expectation about a stage. */
 static enum status find_in_stage(const struct expectations *expectations, struct expectation *new,
                                  const struct operation_list *operations, struct error *error)
 {
@@ -209,7 +210,7 @@ static enum status find_in_stage(const struct expectations *expectations, struct
     return interval_bound(&new->bound, operations, new->choice.names[0], &new->limit, error);
 }
 
-/* Completes an expectation on a figure of the whole run. */
+/* Sets the column and the limit of an expectation about the whole run. */
 static enum status find_in_run(struct expectation *new, const struct operation_list *operations,
                                struct error *error)
 {
@@ -258,7 +259,7 @@ static enum status find_in_run(struct expectation *new, const struct operation_l
     return figure_scale(&new->bound, new->choice.names[0], &new->limit, error);
 }
 
-/* Completes an expectation whose bound was read. */
+/* Sets the stage, the column and the limit of an expectation whose bound is already read. */
 static enum status complete(const struct expectations *expectations, struct expectation *new,
                             const struct operation_list *operations, struct error *error)
 {
@@ -353,8 +354,8 @@ static bool add_missed(const struct expectations *expectations, bool has_values,
     return used < bytes;
 }
 
-/* Takes the value of a cell if the expectation is about this cell. When a name stands for two
- * columns, the first column with a known value is used. */
+/* Copies the value of a cell into the expectation if the expectation is about this cell. If a name
+ * stands for two columns, the expectation gets the first known value. */
 static void offer(struct expectation *expectation, const struct figure_cell *cell)
 {
     const struct figure_choice *choice = &expectation->choice;
@@ -374,7 +375,7 @@ static void offer(struct expectation *expectation, const struct figure_cell *cel
     }
 }
 
-/* Takes the value if the expectation is about a figure of one of the run's metrics. */
+/* Copies the value into the expectation if the expectation is about a metric of the run. */
 static void offer_metrics(struct expectation *expectation, const struct operation_list *operations,
                           const struct result *result)
 {
@@ -391,8 +392,8 @@ static void offer_metrics(struct expectation *expectation, const struct operatio
     }
 }
 
-/* Takes the value if the expectation is about a figure of a stage. The value stays unknown if the
- * run did not reach the stage. */
+/* Copies the value into an expectation about a stage. The value stays unknown if the run did not
+ * reach the stage. */
 static void offer_stages(struct expectation *expectation, const struct operation_list *operations,
                          const struct result *result)
 {

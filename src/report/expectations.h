@@ -15,20 +15,22 @@ enum {
     EXPECTATIONS_TEXT_BYTES = 200 /* longest text of expectations_describe */
 };
 
-/* Adds the bounds in `text` ("throughput>=50k, append_p99<=20ms, lost==0") to *expectations, whose
- * `stages` and `script` must be set. If `text` is NULL, adds nothing. On REJECTED, *error says
- * which bound is wrong and what would be right. */
+/* Adds the bounds in `text` ("throughput>=50k, append_p99<=20ms, lost==0") to *expectations.
+ * expectations->stages and expectations->script must be set. If `text` is NULL, adds nothing. On
+ * REJECTED, *error says which bound is wrong and what would be right. */
 enum status expectations_add(struct expectations *expectations, const char *text,
                              const struct operation_list *operations, struct error *error);
 
-/* Reads all bounds of --expect. The plan must have its script, which names the operations. */
+/* Reads all bounds of --expect. If the run uses a script, the plan must already contain it, because
+ * the script names operations. */
 enum status expectations_parse(struct expectations *expectations, const struct plan *plan,
                                struct error *error);
 
-/* Compares the figures of a judged run with the expectations, adds the missed expectations to the
- * result's problems, and sets the exit code. An unknown figure misses its expectation. If the run
- * has another problem, the exit code of that problem stays: the figures of a run that was short,
- * stopped or client-bound say nothing about an expectation. */
+/* Compares the figures of a run, whose verdict is already known, with the expectations. Adds the
+ * missed expectations to the result's problems, and sets the exit code. An expectation about an
+ * unknown figure is missed. If the run has another problem, the exit code of that problem stays,
+ * because the figures of a run that was short, stopped or client-bound say nothing about an
+ * expectation. */
 void expectations_judge(struct expectations *expectations, const struct plan *plan,
                         struct result *result);
 
