@@ -10,7 +10,7 @@
 
 enum {
     TIME_FROM_S =
-        2, /* shortest run with charts over time, because a shorter run has only one interval */
+        2, /* shortest run with charts over time, because a shorter run has one interval */
     PACE_LEVELS = 100,
     LOG_FROM_RATIO = 50, /* a chart of latencies gets a logarithmic axis if the highest value is at
                             least this many times the lowest value */
@@ -49,7 +49,7 @@ static const struct kind {
     enum figure_unit unit;
     unsigned flags;
     const char
-        *absent; /* rest of the sentence "No chart of ...", with the reason; NULL: no sentence */
+        *absent; /* end of the sentence "No chart of ..." with its reason; NULL: no sentence */
     const char *const *lines;
 } kinds[] = {
     {"levels-rows", "Rows per second against sessions", FIGURE_UNIT_ROWS_PER_S, OF_LEVELS, NULL,

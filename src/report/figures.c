@@ -45,8 +45,8 @@ uint64_t figures_errors(const uint64_t counters[RECORDER_COUNTERS])
 
 uint64_t figures_host_errors(const uint64_t counters[RECORDER_COUNTERS])
 {
-    /* a session that failed to connect here may have connected to another host, so each failed try
-     * counts as an error of the host that was tried */
+    /* counts the failed tries to connect to this host, not the failed sessions, because a session
+     * that failed to connect here may have connected to another host */
     return figures_errors(counters) - counters[RECORDER_SESSIONS_FAILED] -
            counters[RECORDER_RECONNECTS_FAILED] + counters[RECORDER_CONNECTS_FAILED];
 }
@@ -76,7 +76,7 @@ struct filled {
     struct figure_value value;
 };
 
-/* Sets the figures of a list, which ends with FIGURES. */
+/* Sets the figures in `list`. The last entry of the list has the id FIGURES. */
 static void fill(struct figure_set *set, const struct filled *list)
 {
     for (; list->id != FIGURES; list++) {
@@ -119,7 +119,8 @@ static void fill_transactions(struct figure_set *set, const struct plan *plan,
     enum verification_state state = VERIFICATION_NONE;
     for (size_t i = 0; i < result->dataset_count; i++) {
         const struct verification *dataset = &result->datasets[i];
-        /* one failed count makes the verification of all tables fail */
+        /* if the rows of one table could not be counted, the verification of all tables has failed
+         */
         state = state == VERIFICATION_FAILED || dataset->state == VERIFICATION_NONE
                     ? state
                     : dataset->state;
@@ -187,8 +188,9 @@ void figures_of_trace(struct figure_set *set, const struct trace_sum *trace)
          NUMBER_IF(TRACE_KERNEL_CPU_S, is_on && trace->kernel_s >= 0, trace->kernel_s));
 }
 
-/* Returns whether a lost rank may have done more than the ledgers say. With planned rows, the rows
- * that the rank did not report are in doubt; without planned rows, their number is unknown. */
+/* Returns whether the real number of rows may be higher than the row ledger says, because a rank
+ * was lost and the number of rows that it did not report is unknown. If the number of rows was
+ * planned, returns false, because the ledger counts the unreported rows as in doubt. */
 static bool has_unreported(const struct plan *plan, const struct result *result)
 {
     bool is_lost = false;
@@ -220,7 +222,8 @@ static void fill_io(struct figure_set *set, const struct result *result)
     const int64_t *counts = io->counts;
     const int64_t before = result->table_bytes_before, after = result->table_bytes_after;
     const double rows_after = (double)count_rows_after(result);
-    /* with several hosts, the disk belongs to only one host: WRITE_AMPLIFICATION would be wrong */
+    /* with several hosts, WRITE_AMPLIFICATION would be wrong, because the disk belongs to only one
+     * host */
     const double values =
         result->host_count > 1 ? 0 : (double)result->totals.counters[RECORDER_ROW_BYTES];
     const double written = (double)counts[IO_DEVICE_WRITTEN_BYTES];
@@ -316,7 +319,8 @@ static void fill_waits(struct figure_set *set, const struct waits *waits)
     }
 }
 
-/* Takes the counters of the run. Some counters are known only in runs with a script. */
+/* Sets the figures that are counters of the run. Some counters are known only in runs with a
+ * script. */
 static void fill_counters(struct figure_set *set, const struct plan *plan,
                           const struct result *result)
 {
@@ -405,7 +409,8 @@ static void fill_resources(struct figure_set *set, const struct result *result)
     const uint64_t client_bytes = resources->max_client_memory_bytes;
     const bool has_memory =
         resources->memory_source != MEMORY_UNKNOWN && resources->max_server_memory_bytes >= 0;
-    /* the server's CPU time is read some ms late: too inexact for a run below 1 s */
+    /* the server's CPU time is read some ms late, which is too inexact for a run shorter than 1 s
+     */
     const double server_s = result->append_ns >= MONO_NS_PER_S ? resources->server_cpu_s : -1;
     FILL(set, COUNT(CPUS, resources->cpus), POSITIVE(MAX_CPU_PERCENT, max->host),
          POSITIVE(MAX_SERVER_CPU_PERCENT, max->server),

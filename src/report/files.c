@@ -46,14 +46,14 @@ static const unsigned csv_kinds[CSV_FILES] = {
 /* Incomplete files and the reasons: "a.csv, b.csv: No space left on device; c.csv: …". */
 struct file_list {
     char text[NAMES_BYTES];
-    size_t reason_at; /* place of the last reason in the text */
+    size_t reason_at; /* offset of the last reason in the text */
 };
 
 struct run_files {
     struct operation_list operations;
     enum io_trace io_trace;
     int folder;   /* descriptor of the folder, which stays valid when the folder is renamed */
-    int reserved; /* descriptor of a file without a name that holds disk space; -1: no file */
+    int reserved; /* descriptor of an unlinked file that reserves disk space; -1: no file */
     off_t reserved_bytes; /* size of that file */
     off_t outcome_bytes;  /* space for the files of the outcome */
     char path[PLAN_PATH_BYTES];
@@ -62,11 +62,11 @@ struct run_files {
                              was closed */
     bool is_made[FILES];
     off_t whole_bytes[FILES]; /* end of the last whole row */
-    pthread_mutex_t lock;     /* guards shortage while two threads write */
+    pthread_mutex_t lock;     /* guards `failure` and `shortage` */
     int failure;              /* errno of the first failed write; 0: no write has failed */
     struct file_list shortage;
     struct file_list outdated; /* files that the last run_files_write_outcome could not replace */
-    char said[2 * NAMES_BYTES + 2]; /* text of run_files_shortage */
+    char said[2 * NAMES_BYTES + 2]; /* text that run_files_shortage returns */
 };
 
 static const char *name_of(const struct run_files *files, int file, char text[NAME_MAX])
@@ -117,8 +117,8 @@ static void add_file(struct file_list *list, const char *name, const char *reaso
     snprintf(list->text + list->reason_at, size - list->reason_at, "%s", reason);
 }
 
-/* Notes that a file is short. Cuts the file after its last whole row, because half a row would make
- * the file unreadable. Closes the file, because later rows would follow a gap. `number` is the
+/* Notes that a file is incomplete. Cuts the file after its last whole row, because half a row would
+ * make the file unreadable. Closes the file, because later rows would follow a gap. `number` is the
  * errno of the write, or 0 if unknown. `machine` is the machine whose rows are missing, or NULL. */
 static void mark_short_of(struct run_files *files, int file, int number, const char *machine)
 {
@@ -136,7 +136,8 @@ static void mark_short_of(struct run_files *files, int file, int number, const c
         return;
     }
     __fpurge(stream);
-    /* on a full disk, ftruncate may also fail; the message about the disk already names the file */
+    /* if ftruncate also fails, no message is needed, because files->shortage already names the file
+     */
     if (ftruncate(fileno(stream), files->whole_bytes[file]) != 0) {
         clearerr(stream);
     }
@@ -149,7 +150,7 @@ static void mark_incomplete(struct run_files *files, int file, int number)
     mark_short_of(files, file, number, NULL);
 }
 
-/* Flushes a stream to its file, or marks the file as short. */
+/* Flushes a stream to its file. If this fails, marks the file as incomplete. */
 static void flush_file(struct run_files *files, int file)
 {
     FILE *stream = files->streams[file];
@@ -170,8 +171,8 @@ static bool is_replaced_whole(int file)
     return file >= FILE_RUN && file <= FILE_METRICS;
 }
 
-/* Returns whether a run or search with this plan, whose operations are `operations`, has a file. A
- * search has levels instead of sessions. A run has histograms of the operations that it uses. */
+/* Returns whether a run or search with this plan has a file. `operations` are the operations of the
+ * plan. A run has a histogram for each operation that it uses. */
 static bool is_wanted(const struct plan *plan, const struct operation_list *operations, int file)
 {
     const size_t operation = (size_t)(file > FILE_HGRM ? file - FILE_HGRM : 0);
@@ -211,7 +212,7 @@ unsigned run_files_count_open(const struct plan *plan)
     return count + (plan->ycsb != NULL ? 1 : 0);
 }
 
-/* Returns the space for the files of the outcome, as an upper estimate. */
+/* Returns the largest number of bytes that the files of the outcome may need. */
 static off_t outcome_room(const struct plan *plan)
 {
     enum {
@@ -234,7 +235,7 @@ static off_t outcome_room(const struct plan *plan)
     return bytes;
 }
 
-/* Returns the space for the files that run_files_finish writes. */
+/* Returns the largest number of bytes that the files written by run_files_finish may need. */
 static off_t finish_room(const struct plan *plan)
 {
     enum {
@@ -252,7 +253,8 @@ static off_t finish_room(const struct plan *plan)
     return bytes;
 }
 
-/* The outcome counts twice: while a file is replaced, the disk has its old and its new content. */
+/* The outcome counts twice, because the disk has both the old and the new content while a file is
+ * replaced. */
 size_t run_files_room(const struct plan *plan)
 {
     return (size_t)(finish_room(plan) + 2 * outcome_room(plan));
@@ -506,8 +508,8 @@ enum exit_code run_files_create(struct run_files **files, const struct plan *pla
     return EXIT_CODE_OK;
 }
 
-/* Notes whether the folder or an open file was removed during the run. events.csv is not open,
- * because the user may remove this file. */
+/* Checks whether the folder or an open file was removed during the run, and notes the loss. Does
+ * not check events.csv, which is closed, because the user may remove this file. */
 static void note_removed(struct run_files *files)
 {
     struct stat named, own;
@@ -610,7 +612,7 @@ void run_files_add_io(struct run_files *files, const char *lines, size_t size, b
     flush_file(files, FILE_IO);
 }
 
-/* Replaces a file about the outcome. Returns 0 or errno. */
+/* Replaces one of the files of the outcome. Returns 0 or errno. */
 static int replace(struct run_files *files, int file, const struct run_outcome *outcome)
 {
     struct buffer content = {0};
@@ -647,7 +649,7 @@ bool run_files_write_outcome(struct run_files *files, const struct run_outcome *
     for (int file = FILE_RUN; file <= FILE_METRICS; file++) {
         const int number = files->is_made[file] ? replace(files, file, outcome) : 0;
         is_written = is_written && number == 0;
-        if (number != 0 && !is_gone(files)) { /* the shortage names the removed folder */
+        if (number != 0 && !is_gone(files)) { /* files->shortage names a removed folder */
             char reason[REASON_BYTES];
             snprintf(reason, sizeof reason, ": %s", strerror(number));
             add_file(&files->outdated, file_names[file], reason);

@@ -21,7 +21,7 @@ bool junit_write(FILE *stream, const struct plan *plan, const struct result *res
 /* Writes a run that did not begin as JUnit XML: one test case with an error, and the reason. */
 bool junit_write_error(FILE *stream, const struct plan *plan, enum exit_code code, const char *why);
 
-/* Writes the figures of a run with a script as `ycsb run` prints them, without unknown values.
+/* Writes the figures of a run with a script as `ycsb run` prints them. Leaves out unknown values.
  * Returns false if a write failed (errno is set). */
 bool ycsb_write(FILE *stream, const struct plan *plan, const struct result *result);
 

@@ -67,8 +67,8 @@ static void add_option(struct tree tree, const char *key, const struct option_en
     }
 }
 
-/* Adds every option of a run or search, and values that append derives from the options, such as
- * the seed. target.url is left out, because the URL may contain the password. */
+/* Adds every option of a run or search, and values that this program derives from the options, such
+ * as the seed. target.url is left out, because the URL may contain the password. */
 static void add_plan(struct tree root, const struct plan *plan)
 {
     static const char inner[] = "target.";
@@ -149,7 +149,7 @@ static void add_row(struct tree tree, const struct report_table *table,
     }
 }
 
-/* Adds the list of a table, with a row for each element of an array. */
+/* Adds the list of a table, with a row for each of `count` records. A record has `size` bytes. */
 static void add_rows(struct tree root, const struct report_table *table,
                      const struct operation_list *operations, const void *records, size_t count,
                      size_t size)
@@ -197,8 +197,8 @@ static void add_environment(struct tree root, const struct plan *plan)
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     cpu_set_t set;
-    /* the call fails on a machine with more CPUs than cpu_set_t holds: all CPUs then count as
-     * usable */
+    /* if the call fails, because the machine has more CPUs than cpu_set_t can hold, all CPUs count
+     * as usable */
     const long usable = sched_getaffinity(0, sizeof set, &set) == 0 ? (long)CPU_COUNT(&set) : cpus;
     if (plan->adapter->client_version != NULL) {
         plan->adapter->client_version(client, sizeof client);
@@ -243,7 +243,7 @@ static void add_settings(struct tree tree, const char *name, const struct server
     }
 }
 
-/* Adds the settings of each host that weaken durability. */
+/* Adds for each host the settings that weaken durability. */
 static void add_weakened(struct tree server, const struct result *result)
 {
     const struct tree list = tree_array(server, "weakened");
@@ -471,7 +471,7 @@ static void add_histograms(struct tree root, const struct operation_list *operat
     }
 }
 
-/* Adds the I/O trace; null without --io-trace. */
+/* Adds the I/O trace, or null without --io-trace. */
 static void add_trace(struct tree root, const struct figure_set *set, const struct trace_sum *trace)
 {
     const struct trace_times *times;
@@ -545,8 +545,8 @@ static void add_kernel_waits(struct tree tree, const struct operation_list *oper
     }
 }
 
-/* Adds the results of --waits. For a search, the list of levels has most results, because each
- * level is polled for itself. */
+/* Adds the results of --waits. For a search, most results are in the list of levels, because each
+ * level has its own polls. */
 static void add_waits(struct tree root, const struct operation_list *operations,
                       const struct plan *plan, const struct result *result)
 {
@@ -602,7 +602,7 @@ static void add_waits(struct tree root, const struct operation_list *operations,
     }
 }
 
-/* Adds the log of transactions; null without --log-transactions. */
+/* Adds the figures of the transaction log, or null without --log-transactions. */
 static void add_log(struct tree root, const struct plan *plan, const struct result *result)
 {
     if (plan->log_share <= 0) {

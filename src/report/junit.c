@@ -35,7 +35,7 @@ static void add_escaped(struct buffer *buffer, const char *text)
     buffer_fini(&clean);
 }
 
-/* Adds `form`. In place of each '%', adds the next argument, a text, and escapes it. */
+/* Adds the text `form`. Each '%' is replaced by the next argument, a string, after escaping. */
 static void add(struct buffer *buffer, const char *form, ...)
 {
     va_list texts;
@@ -127,7 +127,7 @@ static void begin_run(struct junit_suite *suite, const struct plan *plan)
 }
 
 /* Adds a test case for a ledger. `ids` has the ledger's total and its parts, and ends with FIGURES.
- * The test case fails unless `is_whole`. `rest` is the end of the message. */
+ * The test case passes if `is_whole` is true. `rest` is the end of the message. */
 static void add_ledger(struct junit_suite *suite, const struct figure_set *set, const char *name,
                        const enum figure_id *ids, bool is_whole, const char *rest)
 {
@@ -170,7 +170,7 @@ bool junit_write(FILE *stream, const struct plan *plan, const struct result *res
                result->rows.acknowledged == result->rows.planned &&
                    result_lost_at_most(result) == 0,
                lost);
-    /* expectations have their own test cases; a DEGRADED run may pass */
+    /* a missed expectation fails its own test case, not this one */
     const bool is_own =
         result->exit_code != EXIT_CODE_OK && result->exit_code != EXIT_CODE_EXPECTATION;
     char type[32], reason[sizeof result->exit_reason + 32] = "";
