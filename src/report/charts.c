@@ -9,8 +9,7 @@
 #include "report/report.h"
 
 enum {
-    TIME_FROM_S =
-        2, /* shortest run with charts over time, because a shorter run has one interval */
+    TIME_FROM_S = 2, /* a shorter run has one interval and gets no charts over time */
     PACE_LEVELS = 100,
     LOG_FROM_RATIO = 50, /* a chart of latencies gets a logarithmic axis if the highest value is at
                             least this many times the lowest value */
@@ -48,8 +47,7 @@ static const struct kind {
     const char *name, *title;
     enum figure_unit unit;
     unsigned flags;
-    const char
-        *absent; /* end of the sentence "No chart of ..." with its reason; NULL: no sentence */
+    const char *absent; /* end of "No chart of ...", with the reason; NULL: no sentence */
     const char *const *lines;
 } kinds[] = {
     {"levels-rows", "Rows per second against sessions", FIGURE_UNIT_ROWS_PER_S, OF_LEVELS, NULL,

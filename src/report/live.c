@@ -25,16 +25,17 @@ enum {
     TOKEN_BYTES = 32,
     TOKEN_TEXT_BYTES = 2 * TOKEN_BYTES + 1,
     PLACE_BYTES = PLAN_HOST_BYTES + 16,
-    STEPS_AHEAD = 64,    /* how many pieces of HTML find_equal looks ahead */
+    STEPS_AHEAD = 64,    /* number of pieces of HTML that find_equal searches */
     CPUS_COUNTED = 4,    /* more CPUs do not increase the time that the page may use */
     SHARE_DIVISOR = 100, /* the page may use 1 / SHARE_DIVISOR of the CPU time */
     POLICY_BYTES = 512,
 };
 
 #define PERIOD_NS MONO_NS_PER_S
-#define HOLD_NS (10 * MONO_NS_PER_S) /* longest time for which a request is held */
+#define HOLD_NS (10 * MONO_NS_PER_S) /* longest time for which a request waits for a change */
 
-/* A browser that has asked within this time before the end gets the outcome. */
+/* At the end of the run, the outcome is rendered at once if a browser sent a request within this
+ * time. */
 #define RECENT_NS (15 * MONO_NS_PER_S)
 
 enum phase {
@@ -63,9 +64,9 @@ enum live_answer {
     ANSWER_WRONG_HOST,
     ANSWER_FORBIDDEN,
     ANSWER_WRONG_TYPE,
-    ANSWER_CHANGED, /* the outcome of the latest change */
+    ANSWER_CHANGED, /* the result of the latest change of the run */
     ANSWERS,
-    ANSWER_LATER, /* the request is held */
+    ANSWER_LATER, /* the request waits for a change of the page */
     ANSWER_CHANGE,
 };
 
@@ -96,10 +97,10 @@ struct live {
     uint16_t port;
     char token[TOKEN_TEXT_BYTES];
     struct web *web;
-    struct control *control; /* changes by hand; NULL: the run cannot be changed */
-    bool takes_posts;        /* the page can change the run, with --live-control */
+    struct control *control; /* makes changes of the run; NULL: the run cannot be changed */
+    bool takes_posts;        /* the page may change the run (--live-control) */
 
-    pthread_mutex_t lock; /* guards the next members */
+    pthread_mutex_t lock; /* guards the members from `phase` to `held` */
     enum phase phase;
     bool is_new;   /* the state has changed since it was rendered */
     bool is_noted; /* results[0] is newer than results[1] */
@@ -107,21 +108,22 @@ struct live {
     const char *running; /* PHASE_SWEEP: name of the run in progress, or NULL */
     struct live_run run; /* results[0] is written by the measuring thread, results[1] is rendered */
     uint64_t held;
-    /* copy of the run's expectations; judged only by the thread of `web` */
+    /* copy of the run's expectations; only the thread of `web` compares them with figures */
     struct expectations expectations;
 
     /* The members below are only for the thread of `web`. */
     struct rendition now;
-    uint64_t step_from; /* number of the rendition from which ANSWER_STEPS leads to `now` */
+    uint64_t step_from; /* number of the rendition that ANSWER_STEPS changes into `now` */
     struct MHD_Response *responses[ANSWERS];
-    int64_t due_ns;       /* moment from which the page may be rendered again */
+    int64_t due_ns;       /* earliest moment of the next rendering */
     int64_t cpu_ns;       /* CPU time of the thread at the last rendering */
-    int64_t asked_ns;     /* moment at which a browser asked last; 0: never */
-    int64_t answer_by_ns; /* latest moment for the answer to the held requests */
+    int64_t asked_ns;     /* moment of the latest request for the state; 0: never */
+    int64_t answer_by_ns; /* latest moment to answer the waiting requests */
 };
 
-/* Fills the parts of the ledgers that the counters show during a run. After a change by hand the
- * number of due batches is known only at the end, so the batch ledger stays empty. */
+/* Fills the ledgers of a run in progress, as far as the counters have the numbers. If the user has
+ * changed the load (`is_steered`), the number of due batches is known only at the end, so the batch
+ * ledger stays empty. */
 static void fill_ledgers(struct result *result, const struct plan *plan, bool is_steered)
 {
     const uint64_t *counters = result->totals.counters;
@@ -264,7 +266,7 @@ static bool read_run(struct live *live, struct report *report, struct error *err
     return is_read;
 }
 
-/* A body of HTML, cut before each '<' into pieces. */
+/* A body of HTML in pieces. A new piece begins at each '<'. */
 struct pieces {
     const char **at; /* beginnings of the pieces, and the end of the last piece; owned */
     size_t count;
@@ -318,7 +320,7 @@ static json_int_t count_units(const char *text, size_t bytes)
     return units;
 }
 
-/* Adds a step. When out of memory, *steps becomes NULL. */
+/* Adds a step. If memory runs out, *steps becomes NULL. */
 static void add_step(json_t **steps, json_t *step)
 {
     if (json_array_append_new(*steps, step) != 0) {
@@ -327,7 +329,7 @@ static void add_step(json_t **steps, json_t *step)
     }
 }
 
-/* Adds the step that makes piece j of `to` from piece i of `from`: [units kept, text]. */
+/* Adds a step [n, text] that changes piece i of `from` into piece j of `to`. See make_steps. */
 static void add_change(json_t **steps, const struct pieces *from, size_t i, const struct pieces *to,
                        size_t j)
 {
@@ -343,9 +345,9 @@ static void add_change(json_t **steps, const struct pieces *from, size_t i, cons
                               length_of(to, j) - kept));
 }
 
-/* Looks for the next equal pieces after the different pieces i of `from` and j of `to`. Returns the
- * number of pieces of `to` to add before (positive), or of pieces of `from` to leave out
- * (negative); 0 if the next STEPS_AHEAD pieces have no equal piece. */
+/* Called when piece i of `from` and piece j of `to` differ. Finds out how many pieces of one body
+ * to skip until the next pieces are equal. Returns n > 0 to skip (add) n pieces of `to`, or -n to
+ * skip (leave out) n pieces of `from`. Returns 0 if STEPS_AHEAD pieces are not enough. */
 static int find_equal(const struct pieces *from, size_t i, const struct pieces *to, size_t j)
 {
     for (int ahead = 1; ahead <= STEPS_AHEAD; ahead++) {
@@ -359,9 +361,10 @@ static int find_equal(const struct pieces *from, size_t i, const struct pieces *
     return 0;
 }
 
-/* Makes the steps that change one body into the next. A number n > 0 keeps n pieces; n < 0 leaves
- * out -n pieces; a text adds a piece; [n, text] keeps the first n UTF-16 units of a piece and
- * replaces its rest by the text. Returns NULL when out of memory. */
+/* Makes the steps that change one body into the next. A step is a number, a text or a pair. A
+ * number n > 0 keeps n pieces. A number n < 0 leaves out -n pieces. A text adds a piece. A pair [n,
+ * text] keeps the first n UTF-16 units of a piece and replaces the rest of the piece by the text.
+ * Returns NULL if memory runs out. */
 static json_t *make_steps(const struct pieces *from, const struct pieces *to)
 {
     json_t *steps = json_array();
@@ -392,7 +395,7 @@ static json_t *make_steps(const struct pieces *from, const struct pieces *to)
     return steps;
 }
 
-/* Replaces a response. When out of memory, the response is missing. */
+/* Replaces a response. If memory runs out, the response becomes NULL. */
 static void set_response(struct live *live, enum live_answer answer, const char *type,
                          const char *text)
 {
@@ -422,7 +425,7 @@ static void set_json(struct live *live, enum live_answer answer, json_t *json)
     json_decref(json);
 }
 
-/* Makes the answers with the new body. `before` is the rendition that live->now has replaced. */
+/* Makes the answers that depend on live->now. `before` is the previous rendition. */
 static void make_answers(struct live *live, const struct rendition *before)
 {
     const struct rendition *now = &live->now;
@@ -486,7 +489,8 @@ static void render(struct live *live)
     struct error error = {.kind = ERROR_NONE};
     struct buffer body = {0}, title = {0};
     char text[REPORT_ESCAPED_BYTES];
-    /* a browser may still show an earlier run at this port: the runs must have different numbers */
+    /* the first number depends on the time, because a browser may still show an earlier run that
+     * used this port */
     const uint64_t first = (uint64_t)(mono_wall_ns() / MONO_NS_PER_MS);
     struct rendition next = {.seq = live->now.seq == 0 ? first : live->now.seq + 1};
     pthread_mutex_lock(&live->lock);
@@ -495,7 +499,7 @@ static void render(struct live *live)
     live->is_new = false;
     pthread_mutex_unlock(&live->lock);
     if (phase == PHASE_ENDING && live->now.seq > 0) {
-        return; /* the files of the outcome are being written, and the page shows the last second */
+        return; /* the page keeps its last state while the files of the outcome are written */
     }
     next.is_outcome = phase == PHASE_ENDED;
     const locale_t before_locale = units_use_point();
@@ -527,7 +531,7 @@ static void render(struct live *live)
     live->due_ns = mono_now_ns() + MAX(rest_ns, PERIOD_NS);
 }
 
-/* Returns the phase; *is_new: there is something to render. */
+/* Returns the phase. Sets *is_new to whether the page must be rendered again. */
 static enum phase update_phase(struct live *live, bool *is_new)
 {
     pthread_mutex_lock(&live->lock);
@@ -537,7 +541,8 @@ static enum phase update_phase(struct live *live, bool *is_new)
     return phase;
 }
 
-/* Renders when it is time, and answers the held requests. Returns the moment of the next turn. */
+/* Renders the page if this is due, and answers the waiting requests. Returns the moment of the next
+ * call. */
 static int64_t turn(void *context, struct web *web)
 {
     struct live *live = context;
@@ -559,7 +564,7 @@ static int64_t turn(void *context, struct web *web)
                                           : live->answer_by_ns;
 }
 
-/* Returns whether two texts are equal, in a time that does not depend on their content. */
+/* Returns whether two tokens are equal. The time for this does not depend on their content. */
 static bool equals_token(const char *own, const char *given)
 {
     unsigned difference = 0;
@@ -590,9 +595,9 @@ static bool is_place(const struct live *live, const char *place, const char *hos
     return strcasecmp(place, own) == 0;
 }
 
-/* Returns whether the Host header names this machine: with a loopback name, with live->name, or
- * with the address at which the request arrived. Another site cannot have this address as its name.
- */
+/* Returns whether the Host header names this machine by a loopback name, by live->name, or by the
+ * address at which the request arrived. In an attack by DNS rebinding, the header has the name of
+ * another site. */
 static bool has_own_host(const struct live *live, const struct web_request *request)
 {
     const char *given = web_header(request, "Host");
@@ -652,8 +657,8 @@ static bool is_json(const char *type)
     return next == '\0' || next == ';';
 }
 
-/* Chooses the answer to a change. Only the user can connect to the Unix socket; the page needs the
- * token. */
+/* Chooses the answer to a request for a change. A page must send the token. A request through the
+ * Unix socket does not need the token, because only the user can connect to the socket. */
 static enum live_answer choose_change(const struct live *live, const struct web_request *request)
 {
     const char *type = web_header(request, "Content-Type");
@@ -669,8 +674,8 @@ static enum live_answer choose_change(const struct live *live, const struct web_
     return type != NULL && is_json(type) ? ANSWER_CHANGE : ANSWER_WRONG_TYPE;
 }
 
-/* Writes {"rate": 20000} as "rate=20000", and {"pause": true} as "pause". Returns false if the body
- * is not an object with one member. */
+/* Converts the body {"rate": 20000} into the text "rate=20000", and {"pause": true} into "pause".
+ * Returns false if the body is not an object with one member. */
 static bool read_change(const struct web_request *request, char text[CONTROL_TEXT_BYTES + 1])
 {
     json_t *json = json_loadb(request->body, request->body_bytes, JSON_REJECT_DUPLICATES, NULL);
@@ -760,7 +765,7 @@ static bool answer(void *context, const struct web_request *request)
         answer_change(live, request);
         return true;
     }
-    /* the response is missing when append was out of memory */
+    /* the response is missing if memory ran out */
     const bool is_missing = live->responses[chosen] == NULL;
     const enum live_answer given = is_missing ? ANSWER_NOT_FOUND : chosen;
     web_reply(request, answers[given].code, live->responses[given]);
@@ -796,7 +801,7 @@ static bool make_fixed_answers(struct live *live)
     return is_whole;
 }
 
-/* Draws the token. Returns false with errno set if the system has no random bytes. */
+/* Makes the random token. Returns false with errno set if the system does not give random bytes. */
 static bool draw_token(struct live *live)
 {
     unsigned char bytes[TOKEN_BYTES];
@@ -826,7 +831,7 @@ enum exit_code live_begin(struct live **live, const struct plan *plan, struct co
     snprintf(made->host, sizeof made->host, "%s", plan->live_host);
     snprintf(made->name, sizeof made->name, "%s", plan->live_host);
     if (strcmp(made->host, "0.0.0.0") == 0 || strcmp(made->host, "::") == 0) {
-        /* the name replaces a wildcard address, which no browser can open */
+        /* uses the name of this machine, because a browser cannot open a wildcard address */
         gethostname(made->name, sizeof made->name - 1);
     }
     made->port = plan->live_port;

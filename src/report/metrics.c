@@ -83,8 +83,7 @@ static void add_histogram(struct buffer *buffer, const char *name, const char *l
     for (; bucket < HISTOGRAM_BUCKETS; bucket++) {
         below += histogram->counts[bucket];
     }
-    /* `total` is not used: in a snapshot of a running histogram, it may differ from the sum of the
-     * buckets */
+    /* does not use histogram->total, which may differ from the sum of the buckets during a run */
     below += histogram->overflow;
     buffer_add_format(buffer,
                       "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n%s_sum%s%s%s %.9f\n"
@@ -125,7 +124,7 @@ static void add_operations(struct buffer *buffer, const struct operation_list *o
     }
 }
 
-/* Adds what the sessions wait for at the server. */
+/* Adds the number of sessions in calls, by operation and by class of wait. */
 static void add_waits(struct buffer *buffer, const struct operation_list *operations,
                       struct waits *waits)
 {
@@ -202,7 +201,7 @@ void metrics_text_add(struct buffer *buffer, const struct plan *plan,
     const struct sample *sample = &state->sample;
     const struct {
         const char *of;
-        double cpu_percent, memory_bytes; /* CPU in percent, and memory; negative: unknown */
+        double cpu_percent, memory_bytes; /* negative: unknown */
     } shares[] = {
         {"machine", sample->cpu.host, -1},
         {"server", sample->cpu.server, (double)sample->server_memory_bytes},
@@ -372,7 +371,7 @@ struct metrics {
     char shortage[200];
 };
 
-/* Publishes the state over HTTP and in the file. Returns 0; ENOMEM; or the errno of the write. */
+/* Publishes the state over HTTP and in the file. Returns 0, ENOMEM, or the errno of the write. */
 static int publish(struct metrics *metrics, const struct recorder_snapshot *total)
 {
     struct buffer text = {0};
@@ -395,8 +394,8 @@ static int publish(struct metrics *metrics, const struct recorder_snapshot *tota
     return reason;
 }
 
-/* Reads an existing file of --metrics-file into metrics->earlier. Refuses a file that append did
- * not make, because the run would replace the file. */
+/* Reads an existing file of --metrics-file into metrics->earlier. Refuses a file that was not made
+ * by this program, because the run would replace the file. */
 static enum exit_code keep_earlier(struct metrics *metrics, const char *path, struct error *error)
 {
     static const char begin[] = "# HELP append_";

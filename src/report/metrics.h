@@ -33,17 +33,17 @@ struct metrics_state {
     struct waits *waits;
 };
 
-/* Adds all metrics to *buffer. `total` has all counts so far. The caller sets LC_NUMERIC to a
- * point. */
+/* Adds all metrics to *buffer. `total` has all counts so far. The caller must set a locale with a
+ * decimal point. */
 void metrics_text_add(struct buffer *buffer, const struct plan *plan,
                       const struct metrics_state *state, const struct recorder_snapshot *total);
 
 struct metrics;
 
 /* Writes the file of --metrics-file and starts the HTTP server of --metrics. Called before the run,
- * so that a wrong option is reported before the run. Refuses to replace a file that append did not
- * make. On EXIT_CODE_OK the caller owns *metrics; *metrics is NULL without these two options. The
- * plan is borrowed. */
+ * so that a wrong option is reported before the run. Refuses to replace a file that was not made by
+ * this program. On EXIT_CODE_OK the caller owns *metrics; *metrics is NULL without these two
+ * options. The plan is borrowed. */
 enum exit_code metrics_begin(struct metrics **metrics, const struct plan *plan,
                              struct error *error);
 
@@ -55,8 +55,8 @@ void metrics_update(struct metrics *metrics, const struct progress_state *now);
  * is not up to date. */
 const char *metrics_finish(struct metrics *metrics, const struct recorder_snapshot *total);
 
-/* Stops the HTTP server and frees *metrics. `is_failed` says that the run never began: then also
- * writes the earlier content into the file, or removes the file if it did not exist. */
+/* Stops the HTTP server and frees *metrics. If `is_failed`, the run never began. The function then
+ * also writes the earlier content into the file, or removes the file if it did not exist before. */
 void metrics_end(struct metrics *metrics, bool is_failed);
 
 /* The server that answers GET /metrics on a TCP port (report/web.h). Any thread may replace the

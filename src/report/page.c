@@ -19,7 +19,7 @@ enum {
     EVENTS_SHOWN = 60,
     COLUMNS_MAX = 16 + FIGURE_POINTS_MAX,
     JSON_DEPTH = 8,         /* deepest nesting of objects; run.json has fewer levels */
-    LONG_TEXT_PIECE = 1000, /* most bytes of a piece of a long text */
+    LONG_TEXT_PIECE = 1000, /* greatest length of a piece of a long text, in bytes */
 };
 
 /* Adds a text between two pieces of HTML. Adds nothing when the text is NULL or "". */
@@ -31,7 +31,8 @@ static void add_between(struct buffer *html, const char *before, const char *tex
     }
 }
 
-/* Returns the points of latency distributions that the run's option --percentiles chose. */
+/* Returns the percentiles and other points of a latency distribution that the run's option
+ * --percentiles selects. */
 static struct figure_points points_of(const struct saved_run *run)
 {
     const char *shown = json_string_value(saved_run_json(run, "plan.percentiles")), *wrong;
@@ -47,7 +48,8 @@ struct columns {
     struct page_column shown[COLUMNS_MAX];
     const char *keys[COLUMNS_MAX]; /* key of each column in the files of the run */
     size_t count;
-    struct figure_points points; /* points of --percentiles; the columns borrow their texts */
+    struct figure_points
+        points; /* points of --percentiles; `shown` and `keys` borrow texts of the points */
 };
 
 static void add_column(struct columns *columns, const char *key, struct page_column column)
@@ -141,8 +143,8 @@ static void add_charts(struct buffer *html, const struct report *report, struct 
     buffer_add_text(html, "</div>\n");
 }
 
-/* Returns how the server's memory was measured, for a memory_source of run.json ("pss"). An unknown
- * source is returned as it is. */
+/* Returns a text that says how the server's memory was measured. `source` is the memory_source of
+ * run.json, for example "pss". Returns an unknown source unchanged. */
 static const char *describe_memory_source(const char *source)
 {
     for (size_t i = 0; i <= MEMORY_CGROUP; i++) {
@@ -153,7 +155,7 @@ static const char *describe_memory_source(const char *source)
     return source;
 }
 
-/* Writes the text below a headline: the parts of the figure, or how the figure was measured. */
+/* Writes the text below a headline figure: the parts of the figure, or how it was measured. */
 static void describe_headline(const struct saved_run *run, ptrdiff_t id, char *words, size_t bytes)
 {
     const double ns = (double)MONO_NS_PER_S;
@@ -191,7 +193,7 @@ static void describe_headline(const struct saved_run *run, ptrdiff_t id, char *w
     }
 }
 
-/* Adds the title of a run, its server, its verdict and its headlines. */
+/* Adds the title, the server, the verdict and the headline figures of a run. */
 static void add_header(struct buffer *html, const struct saved_run *run, size_t number, int level)
 {
     char words[300], title[REPORT_WORDS_BYTES], started[REPORT_WORDS_BYTES] = "";
@@ -227,7 +229,7 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
         double known;
         if (figure == &figure_table[FIGURE_THROUGHPUT_ROWS_PER_S] &&
             !figure_has_rows(&run->figures)) {
-            continue; /* the script writes with statements, not with append's batches */
+            continue; /* the script writes only with its own statements */
         }
         describe_headline(run, figure - figure_table, words, sizeof words);
         buffer_add_format(
@@ -241,8 +243,9 @@ static void add_header(struct buffer *html, const struct saved_run *run, size_t 
     buffer_add_text(html, "</div>\n");
 }
 
-/* Adds the known counts of a group of figures. A ledger, a group that begins with its total, also
- * has a bar of its parts; the page leaves out a ledger with an unknown total. */
+/* Adds a table of the known counts of a group of figures. A group whose first figure is the total
+ * of the others is a ledger. For a ledger, also adds a bar that shows the parts of the total, and
+ * adds nothing if the total is unknown. */
 static void add_group(struct buffer *html, const struct saved_run *run, const char *title,
                       enum figure_group group)
 {
@@ -327,8 +330,8 @@ static json_t *row_at(json_t *list, size_t i)
     return json_array_get(list, i);
 }
 
-/* Returns whether the table shows a row of run.json: the row must have the member table->wanted,
- * and the member's text must not be table->unwanted. */
+/* Returns whether the table shows a row of run.json. The row must have the member table->wanted,
+ * and the text of this member must not be table->unwanted. */
 static bool is_row_of(const struct saved_run *row, const struct report_table *table)
 {
     const json_t *wanted = saved_run_json(row, table->wanted);
@@ -337,7 +340,7 @@ static bool is_row_of(const struct saved_run *row, const struct report_table *ta
            (word == NULL || table->unwanted == NULL || strcmp(word, table->unwanted) != 0);
 }
 
-/* Adds a table with the rows that run.json has; adds nothing when there are no rows. */
+/* Adds a table with rows of run.json. Adds nothing if run.json does not have such rows. */
 static void add_table(struct buffer *html, const struct saved_run *run,
                       const struct report_table *table)
 {
@@ -372,7 +375,7 @@ static void add_table(struct buffer *html, const struct saved_run *run,
     }
 }
 
-/* Adds the checks of the script and its calls to found(). */
+/* Adds the numbers of checks and of calls of found() in the script. */
 static void add_checks(struct buffer *html, const struct saved_run *run)
 {
     static const struct page_column columns[] = {{"", AS_NAME}, {"number", AS_NUMBER}};
@@ -401,7 +404,7 @@ static void add_checks(struct buffer *html, const struct saved_run *run)
     }
 }
 
-/* Adds the parts of an average commit: as a bar, and as a table. */
+/* Adds the parts of the time of an average commit, as a table and as a bar. */
 static void add_commit(struct buffer *html, const struct saved_run *run)
 {
     const json_t *parts = saved_run_json(run, report_commit.list);
@@ -653,7 +656,7 @@ static void add_json(struct buffer *html, const char *before, const char *key, j
             add_json(html, name, member, entry, depth - 1);
         }
     } else if (is_count && strcmp(key, "port") == 0) {
-        snprintf(text, sizeof text, "%d", (int)whole); /* a port is not a quantity: no separators */
+        snprintf(text, sizeof text, "%d", (int)whole); /* a port is written without separators */
     } else if (is_count) {
         snprintf(text, sizeof text, "%s",
                  strstr(key, "_bytes") != NULL ? UNITS_BYTES((uint64_t)whole)
@@ -737,7 +740,7 @@ static void add_environment(struct buffer *html, const struct saved_run *run)
                 }
             }
         } else if (run->is_search && strcmp(sections[i][1], "outcome") == 0) {
-            /* a search has no stop_reason of its own: the verdict says how it ended */
+            /* leaves out stop_reason, because the verdict of a search says how the search ended */
             add_json(html, "", "exit_code", json_object_get(section, "exit_code"), JSON_DEPTH);
             add_json(html, "", "exit_reason", json_object_get(section, "exit_reason"), JSON_DEPTH);
         } else {
@@ -771,7 +774,8 @@ static void add_levels(struct buffer *html, const struct saved_run *run)
     page_table_end(html, NULL);
 }
 
-/* Adds a text of any length. REPORT_ESCAPED cuts a long text, so the text is divided at blanks. */
+/* Adds a text of any length. The text is divided into pieces, because REPORT_ESCAPED cuts a long
+ * text. */
 static void add_long_text(struct buffer *html, const char *text)
 {
     while (text[0] != '\0') {
@@ -808,7 +812,7 @@ static void add_command(struct buffer *html, const struct saved_run *run)
     buffer_fini(&line);
 }
 
-/* Adds the table that shows how evenly the sessions appended. */
+/* Adds the table that shows whether all sessions were equally fast. */
 static void add_fairness(struct buffer *html, const struct saved_run *run)
 {
     const json_t *fairness = json_object_get(run->json, "fairness");
@@ -817,7 +821,7 @@ static void add_fairness(struct buffer *html, const struct saved_run *run)
     }
 }
 
-/* Adds the section of a run; folded when the page has other runs. */
+/* Adds the section of a run. If the page has other runs, the section can be folded. */
 static void add_run(struct buffer *html, const struct report *report, size_t index, bool is_only)
 {
     static const struct page_column of_events[] = {
@@ -1012,7 +1016,7 @@ const char *page_title(const struct report *report, char title[REPORT_ESCAPED_BY
     return title;
 }
 
-/* Adds a row for each run, with its headlines. */
+/* Adds a table with a row for each run, which has the headline figures of the run. */
 static void add_all_runs(struct buffer *html, const struct report *report)
 {
     static const struct page_column columns[] = {{"run", AS_NAME},

@@ -1,6 +1,6 @@
 /*
- * Tables of a page. The columns describe a table: their titles, and how their cells look. A cell is
- * a text and never HTML. The functions escape the text, so no caller can forget to do so.
+ * Tables of a page. Each column has a title, and says how its cells look. A cell is a text and
+ * never HTML. The functions escape the text, so no caller can forget to do so.
  */
 #ifndef REPORT_PAGE_TABLE_H
 #define REPORT_PAGE_TABLE_H
@@ -22,10 +22,10 @@ struct page_column {
     enum page_look look;
 };
 
-/* A cell with more than a text. */
+/* A cell that may have a link or a frame. */
 struct page_cell {
     const char *text; /* NULL counts as "" */
-    const char *link; /* id of the element of the page to which the text leads; NULL: no link */
+    const char *link; /* id of the element that the text links to; NULL: no link */
     const char *chip; /* CSS class of the coloured frame around the text, a constant; NULL: none */
 };
 
@@ -46,8 +46,8 @@ void page_table_add_row(struct buffer *html, const struct page_column *columns, 
 void page_table_add_texts(struct buffer *html, const struct page_column *columns, size_t count,
                           const char *const *texts);
 
-/* Adds the texts after `columns`, an array, as a row. Does not compile if there is not one text for
- * each column. */
+/* Adds a row. The texts of its cells are the arguments after `columns`, which must be an array.
+ * Compiles only if the number of texts is the number of columns. */
 #define PAGE_TABLE_ROW(html, columns, ...)                                                         \
     do {                                                                                           \
         _Static_assert(sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *) ==             \

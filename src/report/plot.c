@@ -1,6 +1,6 @@
 /*
- * Charts by gnuplot, as text and as PNG. gnuplot reads a script with the points from its standard
- * input, without a shell and without the user's start-up files. In texts from outside, all
+ * Draws charts with gnuplot, as text or as PNG. gnuplot reads a script with the points from its
+ * standard input, without a shell and without the user's start-up files. In texts from outside, all
  * characters except letters, digits and some harmless signs are written as octal codes.
  */
 #include <errno.h>
@@ -23,7 +23,8 @@ enum {
     QUOTED_BYTES = 4 * CHART_TEXT_BYTES + 8,
 };
 
-/* Writes a text in quotes for gnuplot; characters with a meaning for gnuplot become octal codes. */
+/* Writes a text in quotes for gnuplot. Characters that mean something to gnuplot become octal
+ * codes. */
 static const char *quote(const char *text, char quoted[QUOTED_BYTES])
 {
     static const char plain[] = " ,-./0123456789:=ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrs"
@@ -37,11 +38,12 @@ static const char *quote(const char *text, char quoted[QUOTED_BYTES])
     return quoted;
 }
 
-/* Quotes into a buffer that is valid to the end of the block, for use as an argument of printf. */
+/* Returns the quoted text. The result is valid to the end of the block. */
 #define QUOTED(text) quote((text), (char[QUOTED_BYTES]){0})
 
-/* Adds the terminal, size and style: for a text of `columns` columns, or for a PNG if `columns` is
- * 0. The colours are Okabe and Ito's, which people with any colour vision can distinguish. */
+/* Adds gnuplot's commands for the terminal, the size and the style. `columns` is the width of a
+ * chart as text, or 0 for a PNG. The colours are Okabe and Ito's, which people with any colour
+ * vision can distinguish. */
 static void add_style(struct buffer *script, const struct chart *chart, unsigned columns)
 {
     static const char *const colors[CHART_SERIES_MAX] = {
@@ -78,7 +80,8 @@ static const char *label_time(double unit_s)
     return unit_s > 1 ? "time since the start, min" : "time since the start, s";
 }
 
-/* Adds the axes and the marks. `unit_s`: seconds in a unit of a time axis; 1 for other axes. */
+/* Adds the axes and the marks of events. `unit_s` is the number of seconds in a unit of a time
+ * axis, or 1 for other axes. */
 static void add_axes(struct buffer *script, const struct chart *chart, double unit_s)
 {
     const char *const across[] = {
@@ -238,7 +241,7 @@ static void add_charts(struct buffer *text, const struct report *report, struct 
         const struct chart *chart = &report->charts.entries[i];
         const bool is_bars = chart->across == CHART_OVER_RUNS;
         struct buffer drawing = {0};
-        /* a terminal has no vertical text: the title also names the y axis */
+        /* the title also names the y axis, because a terminal cannot show vertical text */
         buffer_add_text(text, "\n");
         add_line(text, columns, "%s%s%s%s", chart->title, is_bars ? "" : ": ",
                  is_bars ? "" : chart->label, chart->is_log ? " (log scale)" : "");
@@ -271,8 +274,8 @@ static void add_charts(struct buffer *text, const struct report *report, struct 
     }
 }
 
-/* Adds the verdict, figures and charts of a run, its first events, which the charts mark, and a
- * note about unreadable events. */
+/* Adds the verdict, figures and charts of a run. Also adds the first events, which the charts show
+ * as marks, and a note about unreadable events. */
 static void add_run(struct buffer *text, const struct report *report, const struct report_run *run,
                     unsigned columns, struct error *error)
 {

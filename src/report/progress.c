@@ -16,15 +16,15 @@ enum {
     PART_BYTES = 96,
     LINE_BYTES = 1024,
     POINTS_OF_TREND = 3,   /* fewest points that show a trend */
-    LONG_S = 60,           /* shortest time left with which a run gets the hint about reads */
+    LONG_S = 60,           /* the hint about reads needs at least this time left */
     ROWS_TO_TIME = 100000, /* a count(*) of fewer rows is too short to estimate the time per row */
 };
 
 /* Rows that one CPU counts in about a minute. */
 #define MANY_ROWS_READ 1e9
 
-/* Parts of the line of progress. The part with the highest rank is left out first; rank 0 always
- * stays. */
+/* Parts of the line of progress. If the line is too long, the part with the highest rank is left
+ * out first. A part with rank 0 always stays. */
 struct parts {
     size_t count;
     struct part {
@@ -69,7 +69,7 @@ static double rows_of(const struct progress_state *now)
     return (double)now->total->counters[RECORDER_ROWS_ACKNOWLEDGED];
 }
 
-/* Returns the seconds since the gate opened. */
+/* Returns the seconds since the sessions began to work. */
 static double seconds_worked(const struct progress_state *now)
 {
     return figures_seconds(now->interval->end_ns - now->work_start_ns);
@@ -77,10 +77,10 @@ static double seconds_worked(const struct progress_state *now)
 
 /*
  * Estimates the seconds until all rows are acknowledged or --duration is over. With a count(*)
- * after every batch the cost of a row grows with the table, so the time of n rows is taken as c0 n
- * + c1 n²; the curve goes through the present moment and through the moment at which the run had
- * half of its present rows. If rows became cheaper (caches, sessions that started late), all
- * further rows are assumed to cost as much as the rows of the second half. Returns a negative
+ * after every batch, a row costs more time in a larger table. The time of n rows is therefore
+ * estimated as c0 n + c1 n². The curve goes through two points: now, and the moment at which the
+ * run had half of its present rows. If rows became cheaper (caches, sessions that started late),
+ * the estimate is that a further row takes as long as a row of the second half. Returns a negative
  * number if the time is unknown.
  */
 static double seconds_left(const struct progress *progress, const struct progress_state *now)
@@ -248,7 +248,7 @@ void progress_announce(struct progress *progress, uint64_t rows_before, int64_t 
     notice_keep(&progress->notice, line);
 }
 
-/* Shows the time left with and without reads, once, if reads make the run long. */
+/* If reads make the run long, shows the time left with and without reads. Does this only once. */
 static void hint_at_reads(struct progress *progress, const struct progress_state *now)
 {
     const struct plan *plan = progress->plan;

@@ -1,7 +1,7 @@
 /*
- * Progress of a run, on stderr: a line that is rewritten on a terminal; elsewhere, or with
- * --progress, a new line every interval. Only the sampler's thread uses a struct progress. After
- * the sampler has stopped, only the main thread uses the struct.
+ * Progress of a run, on stderr. On a terminal, one line is rewritten. Elsewhere, or with
+ * --progress, a new line is written at regular intervals. Only the sampler's thread uses a struct
+ * progress. After the sampler has stopped, only the main thread uses the struct.
  */
 #ifndef REPORT_PROGRESS_H
 #define REPORT_PROGRESS_H
@@ -20,7 +20,7 @@ enum {
     PROGRESS_POINTS = 64
 };
 
-/* The rows acknowledged `s` seconds after the gate opened. */
+/* The number of rows that were acknowledged in the first `s` seconds of the sessions' work. */
 struct progress_point {
     double s;
     double rows;
@@ -32,17 +32,17 @@ struct progress_state {
     /* the latest sample of CPU and memory; NULL before the first sample */
     const struct sample *sample;
     const struct recorder_snapshot *total;
-    int64_t work_start_ns; /* time from the start of the run to the gate's opening; -1: the gate is
-                              still closed */
+    int64_t work_start_ns; /* time from the start of the run until the sessions began to work; -1:
+                              not yet */
     struct waits *waits;   /* waits of the sessions; NULL without --waits */
-    bool is_steered;       /* the load was changed by hand: the rate of the plan no longer holds */
+    bool is_steered; /* the user has changed the load, so the rate of the plan is no longer valid */
 };
 
 struct progress {
     struct notice notice;
     const struct plan *plan;
-    int64_t step_ns;      /* time between two lines without a terminal */
-    int64_t next_line_ns; /* moment at which the next line is due without a terminal */
+    int64_t step_ns;      /* time between two lines if stderr is not a terminal */
+    int64_t next_line_ns; /* moment of the next line if stderr is not a terminal */
     bool has_shown_reads; /* the hint about the cost of reads was shown */
     size_t point_count;
     /* points from which the time left is estimated */
@@ -51,8 +51,9 @@ struct progress {
 
 void progress_init(struct progress *progress, int fd, const struct plan *plan);
 
-/* Warns, before the first batch, when the count(*) queries of the run will read very many rows in
- * all. `count_ns` is the time of a count of `rows_before` rows on this machine, or 0 if unknown. */
+/* Called before the first batch. Warns if the count(*) queries of the run will read very many rows
+ * in total. `count_ns` is the time of a count of `rows_before` rows on this machine, or 0 if
+ * unknown. */
 void progress_announce(struct progress *progress, uint64_t rows_before, int64_t count_ns);
 
 /* Writes the line for a state, at most `columns` wide (0: no limit). The least important parts are
@@ -60,9 +61,9 @@ void progress_announce(struct progress *progress, uint64_t rows_before, int64_t 
 void progress_format(const struct progress *progress, const struct progress_state *now,
                      unsigned columns, char *text, size_t size);
 
-/* Shows sessions, rows, %, rows/s, p99, CPU and memory of the server, errors and the time left;
- * never wider than the terminal. Must be called for every interval, because the estimate of the
- * time left uses all intervals. Shows nothing with plan->is_quiet. */
+/* Shows sessions, rows, %, rows/s, p99, CPU and memory of the server, errors and the time left. The
+ * line is never wider than the terminal. Must be called for every interval, because the estimate of
+ * the time left uses all intervals. Shows nothing with plan->is_quiet. */
 void progress_show(struct progress *progress, const struct progress_state *now);
 
 /* Clears the line of progress that is rewritten on a terminal. */

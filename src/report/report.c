@@ -50,7 +50,7 @@ static void read_events(struct report_run *run)
     add_stages(run);
 }
 
-/* Reads a run. `sweep` and `place` are NULL for a run that belongs to no sweep. */
+/* Reads a run. `sweep` and `place` are NULL if the run does not belong to a sweep. */
 static enum status add_run(struct report *report, const char *folder,
                            const struct saved_sweep *sweep, const struct saved_sweep_run *place,
                            struct error *error)
@@ -70,7 +70,8 @@ static enum status add_run(struct report *report, const char *folder,
     return STATUS_OK;
 }
 
-/* Gives each run a label. Uses the first way in the enum whose labels are all different. */
+/* Gives each run a label. The enum lists the forms of a label. Uses the first form that makes the
+ * labels of all runs different. */
 static void label_runs(struct report *report)
 {
     enum {
@@ -115,8 +116,9 @@ static void label_runs(struct report *report)
     }
 }
 
-/* Makes labels and charts of the runs if `status`, the result of reading the runs, is OK. Frees the
- * report after any failure. Returns the status. */
+/* Completes a report whose runs have been read. `status` is the result of reading them. If it is
+ * STATUS_OK, makes the labels and the charts. Frees the report after any failure. Returns the
+ * status. */
 static enum status complete(struct report *report, enum status status, bool with_runs,
                             struct error *error)
 {
