@@ -698,7 +698,7 @@ struct waiting {
     double sessions_s[WAIT_CLASSES]; /* number of sessions times seconds, by class of wait */
 };
 
-/* Adds up the rows of at most `most` intervals, beginning with row *row. Sets *row to the next row.
+/* Adds up the rows of up to `most` intervals, beginning with row *row. Sets *row to the next row.
  */
 static struct waiting add_waiting(const struct csv_table *table, size_t most, size_t *row)
 {

@@ -119,8 +119,7 @@ static void fill_transactions(struct figure_set *set, const struct plan *plan,
     enum verification_state state = VERIFICATION_NONE;
     for (size_t i = 0; i < result->dataset_count; i++) {
         const struct verification *dataset = &result->datasets[i];
-        /* if the rows of one table could not be counted, the verification of all tables has failed
-         */
+        /* if one table could not be counted, the verification of all tables has failed */
         state = state == VERIFICATION_FAILED || dataset->state == VERIFICATION_NONE
                     ? state
                     : dataset->state;
@@ -409,8 +408,7 @@ static void fill_resources(struct figure_set *set, const struct result *result)
     const uint64_t client_bytes = resources->max_client_memory_bytes;
     const bool has_memory =
         resources->memory_source != MEMORY_UNKNOWN && resources->max_server_memory_bytes >= 0;
-    /* the server's CPU time is read some ms late, which is too inexact for a run shorter than 1 s
-     */
+    /* the server's CPU time is read some ms late, so it is too inexact for a run below 1 s */
     const double server_s = result->append_ns >= MONO_NS_PER_S ? resources->server_cpu_s : -1;
     FILL(set, COUNT(CPUS, resources->cpus), POSITIVE(MAX_CPU_PERCENT, max->host),
          POSITIVE(MAX_SERVER_CPU_PERCENT, max->server),

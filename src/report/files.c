@@ -136,8 +136,7 @@ static void mark_short_of(struct run_files *files, int file, int number, const c
         return;
     }
     __fpurge(stream);
-    /* if ftruncate also fails, no message is needed, because files->shortage already names the file
-     */
+    /* a failure here needs no message, because files->shortage already names the file */
     if (ftruncate(fileno(stream), files->whole_bytes[file]) != 0) {
         clearerr(stream);
     }

@@ -187,8 +187,8 @@ enum status report_read(struct report *report, const char *const *folders, size_
     return complete(report, status, with_runs, error);
 }
 
-/* Reads what a run of a sweep has written so far. A run that has not begun its files is left out.
- */
+/* Reads the files that the sweep's run `name` has written so far. Leaves out the run if it has not
+ * begun to write its files. */
 static void add_running(struct report *report, const char *name)
 {
     const struct saved_sweep *sweep = &report->sweeps[0].sweep;

@@ -1,9 +1,10 @@
 /*
- * A report: finished runs and sweeps that were read back from their folders, and their charts, as a
- * page, text, pictures or JSON. For one thread only.
+ * A report shows finished runs and sweeps with their charts, as a page, text, pictures or JSON. The
+ * runs are read from their folders. Only one thread may use a report.
  *
- * Runs are in the order in which the user named their folders; runs of a sweep are in the order of
- * the sweep. All texts are as read from the files: a function that shows a text escapes the text.
+ * Runs are in the order in which the user named their folders. Runs of a sweep are in the order of
+ * the sweep. All texts are stored as they are in the files. A function that shows a text must
+ * escape it.
  */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
@@ -26,7 +27,7 @@
 
 enum {
     REPORT_FOLDERS_MAX = 64,
-    REPORT_RUNS_MAX = 200, /* most runs with charts and tables */
+    REPORT_RUNS_MAX = 200, /* greatest number of runs with charts and tables */
     REPORT_LABEL_BYTES = 64,
     REPORT_LABEL_COLUMNS = 26,
     REPORT_WORDS_BYTES = 96,
@@ -39,21 +40,21 @@ enum {
     CHART_TEXT_BYTES = 96,
     CHART_NOTE_BYTES = 240,
     CHART_SERIES_MAX = 8,
-    CHART_STEPS_MAX = 600, /* most horizontal steps of a line over time or rows; if a run has more
-                               intervals, each step stands for several intervals */
+    CHART_STEPS_MAX = 600, /* greatest number of steps of a line over time or rows; if a run has
+                              more intervals, each step stands for several intervals */
     CHART_BARS_MAX = 48,
     CHART_MARKS_MAX = 40,
 };
 
-/* The x axis of a chart. The axis also decides how values are drawn: as dots on a line over
- * sessions, as bars for runs, and as levels (horizontal steps) over all other axes. */
+/* The x axis of a chart. The axis also decides how values are drawn. Values over sessions are dots
+ * on a line, values of runs are bars, and all other values are horizontal steps. */
 enum chart_across {
     CHART_OVER_TIME,       /* the x axis has the seconds since the start */
     CHART_OVER_PERCENTILE, /* the x axis has 1 / (1 - share of calls); its ticks show the share */
     CHART_OVER_SHARE,      /* the x axis has the percentage of the sessions */
     CHART_OVER_SESSIONS,
     CHART_OVER_RUNS, /* the x axis has the index in `runs` */
-    CHART_OVER_ROWS, /* the x axis has the rows in the run's tables */
+    CHART_OVER_ROWS, /* the x axis has the number of rows in the run's tables */
 };
 
 /* A horizontal step of a line from x = `from` to x = `to`, or a dot. */
@@ -80,10 +81,10 @@ struct chart {
     enum chart_across across;
     double end;     /* end of the x axis */
     bool is_log;    /* the y axis is logarithmic */
-    bool is_filled; /* the area below each line is filled; several lines are a stack, the first on
-                       top */
+    bool is_filled; /* the area below each line is filled; several lines are stacked, and the first
+                       line is the highest */
     struct {
-        double at;            /* place on the x axis */
+        double at;            /* position on the x axis */
         const char *text;     /* text of the event; borrowed */
     } marks[CHART_MARKS_MAX]; /* vertical lines for the first events, numbered from 1 */
     size_t mark_count;
@@ -113,7 +114,7 @@ struct report_run {
     char label[REPORT_LABEL_BYTES];      /* name of the run, short and unique in the report */
     const struct saved_sweep *sweep;     /* sweep of the run; NULL if the run does not belong to a
                                             sweep */
-    const struct saved_sweep_run *place; /* the run's place in the sweep */
+    const struct saved_sweep_run *place; /* the run's entry in the sweep; NULL without a sweep */
     struct chart_range charts;
     struct buffer absent; /* sentences about missing charts */
 };
@@ -127,20 +128,21 @@ struct report_sweep {
 struct report {
     struct report_run *runs; /* the runs; owned */
     size_t run_count;
-    struct report_run *running;  /* the run in progress of a sweep: in `runs` after the other runs,
-                                    and not in `run_count`; NULL if no run is in progress */
+    struct report_run
+        *running; /* the run in progress of a sweep; stored in `runs` after the other runs, but not
+                     counted in `run_count`; NULL if no run is in progress */
     struct report_sweep *sweeps; /* the sweeps; owned */
     size_t sweep_count;
-    size_t beyond; /* number of runs after the first REPORT_RUNS_MAX */
+    size_t beyond; /* number of runs that are left out, after the first REPORT_RUNS_MAX runs */
     struct chart_list charts;
     struct chart_range overview; /* charts that compare the runs */
-    bool is_over_rows;           /* charts over time have rows in place of time on the x axis */
+    bool is_over_rows;           /* charts over time have rows instead of time on the x axis */
     bool has_run_charts; /* each run has charts; a single run always has charts, several runs only
                             on request */
 };
 
-/* Returns headline `i` of a run, in the order of the table of figures, or NULL if there are no
- * more. Without a script there is no headline of transactions. */
+/* Returns headline figure `i` (from 0) of a run, in the order of figure_table. Returns NULL after
+ * the last one. Only a run with a script has a headline figure about transactions. */
 const struct figure *report_headline(size_t i, bool has_script);
 
 bool report_is_scripted(const struct saved_run *run);
@@ -152,12 +154,13 @@ bool report_sweep_has_script(const struct saved_sweep *sweep);
 /* Returns whether the runs of the sweep have several variants. */
 bool report_sweep_varies(const struct saved_sweep *sweep);
 
-/* Returns figure `i` that a report shows for each cell of a sweep: the headlines, and the p99 of
- * appends or transactions. Returns NULL if there are no more. */
+/* Returns figure `i` (from 0) that a report shows for each cell of a sweep. These are the headline
+ * figures, and the p99 of transactions if the sweep has a script, else the p99 of batches. Returns
+ * NULL after the last one. */
 const struct figure *report_sweep_figure(bool has_script, size_t i);
 
-/* Returns false if the figure is about rows but the runs of the sweep were not given a number of
- * rows. */
+/* Returns whether a report shows a figure of a sweep. Rows/s is not shown if the runs of the sweep
+ * do not have a planned number of rows. */
 bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *figure);
 
 /* The page's style and script, the additional script of the live page (page.css, page.js, live.js),
@@ -165,9 +168,9 @@ bool report_sweep_shows(const struct saved_sweep *sweep, const struct figure *fi
 extern const char page_css[], page_js[], live_js[];
 extern const char page_css_hash[], page_js_hash[], live_js_hash[];
 
-/* Reads the folders and makes the charts: for several runs the charts that compare them, and with
- * `with_runs` also the charts of each run. On REJECTED, *error names the folder or file and the
- * fault, and *report owns nothing. */
+/* Reads the folders and makes the charts. A single run gets its own charts. Several runs get charts
+ * that compare the runs, and with `with_runs` each run also gets its own charts. On REJECTED,
+ * *error names the folder or file and the fault, and *report owns nothing. */
 enum status report_read(struct report *report, const char *const *folders, size_t count,
                         bool with_runs, bool is_over_rows, struct error *error);
 
@@ -176,8 +179,8 @@ enum status report_read(struct report *report, const char *const *folders, size_
 enum status report_read_running(struct report *report, const char *folder, const char *json,
                                 const char *summary, struct error *error);
 
-/* Reads the folder of a sweep in progress. `running`: the name of the run in progress, which may
- * not have begun its files; NULL if no run is in progress. */
+/* Reads the folder of a sweep in progress. `running` is the name of the run in progress, whose
+ * files may not exist yet, or NULL if no run is in progress. */
 enum status report_read_sweep_running(struct report *report, const char *folder,
                                       const char *running, struct error *error);
 void report_free(struct report *report);
@@ -187,27 +190,28 @@ void report_free(struct report *report);
 enum status report_page_path(const char *folder, char path[REPORT_PATH_BYTES], struct error *error);
 
 /* Writes a file, whole or not at all. Replaces an existing file only if the file begins with
- * `begin`: other files were not made by `maker`, a command of this program ("append report"). On
- * REJECTED, *error says why; with ERROR_USAGE the file exists and is not replaced. */
+ * `begin`, because other files were not made by this program. `maker` is the command that makes the
+ * file ("append report"), for the error message. On REJECTED, *error says why. If error->kind is
+ * ERROR_USAGE, the file exists and was not replaced. */
 enum status report_write_whole(const char *path, const char *begin, const char *maker,
                                const struct buffer *content, struct error *error);
 
-/* Writes the page, whole or not at all; *bytes is its size. On REJECTED, *error says why; with
- * ERROR_USAGE the file exists and is not a page of this program. */
+/* Writes the page, whole or not at all. Sets *bytes to the size of the page. On REJECTED, *error
+ * says why. If error->kind is ERROR_USAGE, the file exists and is not a page of this program. */
 enum status report_write_page(const struct report *report, const char *path, size_t *bytes,
                               struct error *error);
 
-/* Writes PREFIX-CHART.png for each chart; with several runs, PREFIX-runN-CHART.png for each chart
- * of run N. *count is the number of files written. */
+/* Writes PREFIX-CHART.png for each chart. With several runs, writes PREFIX-runN-CHART.png for each
+ * chart of run N. Sets *count to the number of files written. */
 enum status report_write_pictures(const struct report *report, const char *prefix, size_t *count,
                                   struct error *error);
 
-/* Adds the verdict and the headlines of each run, and all charts, in lines of at most `columns`. On
- * REJECTED, *error says why. */
+/* Adds the verdict and the headline figures of each run, and all charts. A line has at most
+ * `columns` columns. On REJECTED, *error says why. */
 enum status report_add_text(struct buffer *text, const struct report *report, unsigned columns,
                             struct error *error);
 
-/* Adds the page; the same input gives the same page. page_add_content adds only the content between
+/* Adds the page. The same input gives the same page. page_add_content adds only the content between
  * <main> and </main>. */
 void page_add(struct buffer *html, const struct report *report);
 void page_add_content(struct buffer *html, const struct report *report);
@@ -215,8 +219,8 @@ void page_add_content(struct buffer *html, const struct report *report);
 /* Writes the title of the page as HTML. Returns `title`. */
 const char *page_title(const struct report *report, char title[REPORT_ESCAPED_BYTES]);
 
-/* Adds a page without content. The page's script live.js fills the page. `has_control`: the page
- * can change the run. */
+/* Adds a page without content. The page's script live.js fills the page. `has_control` says whether
+ * the page can change the run. */
 void page_add_live(struct buffer *html, bool has_control);
 
 /* Adds the head of a page, up to the beginning of the content. `policy` is the page's content
@@ -227,8 +231,8 @@ void page_add_head(struct buffer *html, const char *policy, const char *title);
 void svg_add_chart(struct buffer *html, const struct chart *chart, size_t number);
 
 /* Adds a chart drawn by gnuplot: a text of `columns` columns, or a PNG if `columns` is 0. Does
- * nothing when *error is set. If gnuplot is missing, *error names its package; if gnuplot fails,
- * *error has gnuplot's message. */
+ * nothing if *error is already set. If gnuplot is missing, *error names its package. If gnuplot
+ * fails, *error has gnuplot's message. */
 void plot_add(struct buffer *drawing, const struct chart *chart, unsigned columns,
               struct error *error);
 
@@ -237,8 +241,9 @@ void plot_add(struct buffer *drawing, const struct chart *chart, unsigned column
 bool charts_make(struct report *report);
 void charts_free(struct chart_list *list);
 
-/* Finds the lowest value above 0 (INFINITY when all are 0) and the highest (at least 0) of all
- * lines. Returns false if no value is known. */
+/* Sets *low to the lowest value above 0 of all lines, or to INFINITY if no value is above 0. Sets
+ * *high to the highest value of all lines, or to 0 if no value is above 0. Returns false if no
+ * value is known. */
 bool chart_span(const struct chart *chart, double *low, double *high);
 
 /* The next functions format a value for people. They return `text`, or a constant. */
@@ -250,8 +255,8 @@ const char *report_format(double value, char text[REPORT_WORDS_BYTES]);
 /* Formats a count in a short form: 950, 1k, 2.5k, 10M. */
 const char *report_format_count(double value, char text[REPORT_WORDS_BYTES]);
 
-/* Formats a time as "12.3 ms", or as "–" when it is unknown. `unit_ns`: nanoseconds of the value's
- * unit. */
+/* Formats a time as "12.3 ms", or as "–" when it is unknown. `unit_ns` is the number of nanoseconds
+ * in the unit of `value`. */
 const char *report_format_time(const json_t *value, double unit_ns, char text[REPORT_WORDS_BYTES]);
 
 /* Formats a figure of summary.csv without its unit, or as "–" when it is unknown. */
@@ -264,12 +269,13 @@ const char *report_size(const struct saved_run *run, char text[REPORT_WORDS_BYTE
 /* Formats the size of a run in words: "200 sessions, 400,000 rows" or "200 sessions for 10 min". */
 const char *report_title(const struct saved_run *run, char text[REPORT_WORDS_BYTES]);
 
-/* Returns how a run ended, in words, for a stop_reason of run.json ("duration"). An unknown reason
- * is returned as it is, NULL as "". */
+/* Returns words that say how a run ended. `stop_reason` is the member of run.json, for example
+ * "duration". Returns an unknown reason unchanged, and "" for NULL. */
 const char *report_stop_words(const char *stop_reason);
 
-/* Adds the command line that repeats a run, from the plan in its run.json: operands, target without
- * password, and the options that differ from their defaults. Adds nothing if there is no plan. */
+/* Adds the command line that repeats a run, made from the plan in run.json. The line has the
+ * operands, the target without the password, and the options that differ from their defaults. Adds
+ * nothing if run.json does not have a plan. */
 void report_add_command(struct buffer *line, const struct saved_run *run);
 
 /* Adds a word of a command line, in quotes when a shell would change it. */
@@ -279,10 +285,11 @@ void report_add_word(struct buffer *line, const char *word);
  * valid UTF-8, escaped and without control characters; a long text is cut. NULL counts as "". */
 const char *report_escape(const char *text, char escaped[REPORT_ESCAPED_BYTES]);
 
-/* Adds a text of any length, escaped as by report_escape, but with its line breaks and tabs. */
+/* Adds a text of any length, escaped as by report_escape, but keeps line breaks and tabs. */
 void report_add_escaped(struct buffer *html, const char *text);
 
-/* Format into a buffer that is valid to the end of the block, for use as an argument of printf. */
+/* These macros return a formatted text that is valid to the end of the block, for example as an
+ * argument of printf. */
 #define REPORT_NUMBER(value) report_format((value), (char[REPORT_WORDS_BYTES]){0})
 #define REPORT_VALUE(run, column) report_value((run), (column), (char[REPORT_WORDS_BYTES]){0})
 #define REPORT_TIME(json, unit) report_format_time((json), (unit), (char[REPORT_WORDS_BYTES]){0})
@@ -294,8 +301,8 @@ void report_add_escaped(struct buffer *html, const char *text);
  * Texts from outside become valid XML 1.0: markup is escaped; bytes that are not UTF-8 and
  * characters that XML does not allow become U+FFFD.
  */
-/* A suite of test cases. Zero the struct and set the members before `cases`; then add the cases
- * with junit_add_case. */
+/* A suite of test cases. Set the whole struct to 0 and then set the members before `cases`. After
+ * this, add the cases with junit_add_case. */
 struct junit_suite {
     char name[128];
     const char *target, *folder; /* target and folder of the runs; borrowed */
@@ -305,8 +312,8 @@ struct junit_suite {
     size_t tests, failures, errors; /* numbers of the test cases so far */
 };
 
-/* Adds a test case. `kind`: "failure" or "error", NULL when it passed. `message`: the text that
- * explains the result. */
+/* Adds a test case. `kind` is "failure" or "error", or NULL if the test passed. `message` is the
+ * text that explains the result. */
 void junit_add_case(struct junit_suite *suite, const char *group, const char *name,
                     const char *kind, const char *type, const char *message);
 

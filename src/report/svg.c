@@ -22,7 +22,7 @@ enum {
     RIGHT = 14,
     CHARACTER = 8, /* largest width of a character in a label */
     BAR_HEIGHT = 26,
-    BAR_VALUE = 80, /* width of the room for the value at the end of a bar */
+    BAR_VALUE = 80, /* width of the space for the value at the end of a bar */
     TICKS_MAX = 48,
     TICKS_UP = 4, /* approximate number of ticks on the y axis */
     TICKS_ACROSS = 5,
@@ -50,7 +50,7 @@ struct drawing {
     struct buffer *html;
     const struct chart *chart;
     struct axis x, y;
-    double left, top, width, height; /* place and size of the area of the curves */
+    double left, top, width, height; /* position and size of the area of the curves */
 };
 
 static void add_tick(struct axis *axis, double at, const char *format, ...)
@@ -191,7 +191,8 @@ static double round_lead(double value, bool is_up)
     return is_up ? leads[COUNT_OF(leads) - 1] : lower;
 }
 
-/* Makes the y axis: from 0 to above the highest value, so that no line runs along the border. */
+/* Makes the y axis. A linear axis goes from 0 to above the highest value, so that lines do not
+ * touch the border. */
 static void fit_values(struct axis *axis, const struct chart *chart)
 {
     double low, high;
@@ -233,7 +234,7 @@ static double coordinate(const struct axis *axis, double value)
     return axis->is_log ? log10(fmax(value, 1e-9)) : value;
 }
 
-/* Returns the place of a value on the axis: 0 at the low end, 1 at the high end. */
+/* Returns the position of a value on the axis, from 0 at the low end to 1 at the high end. */
 static double share(const struct axis *axis, double at)
 {
     const double low = coordinate(axis, axis->low), high = coordinate(axis, axis->high);
@@ -245,8 +246,8 @@ static double x_of(const struct drawing *drawing, double at)
     return drawing->left + drawing->width * share(&drawing->x, at);
 }
 
-/* Returns whether a label of the x axis has room after the label before it, which ends at *end. If
- * so, moves *end to the end of the new label. */
+/* Returns whether there is room for a label of the x axis. *end is the end of the previous label.
+ * If there is room, sets *end to the end of the new label. */
 static bool has_room(double center, const char *label, double *end)
 {
     const double half = (double)strlen(label) * CHARACTER / 2;
@@ -257,7 +258,7 @@ static bool has_room(double center, const char *label, double *end)
     return true;
 }
 
-/* Adds the axes with ticks and labels; ticks of latencies have their own units. */
+/* Adds the axes with ticks and labels. Labels of latencies include their units. */
 static void add_axes(const struct drawing *drawing, int height)
 {
     static const char *const across[] = {
@@ -335,8 +336,8 @@ static void add_levels(const struct drawing *drawing, const struct chart_series 
     buffer_add_text(html, is_open && is_filled ? "V0" : "");
 }
 
-/* Adds the number of each mark above the curves, with the event's text when there is room for it;
- * the <title> of the mark always has the text. */
+/* Adds the number of each mark above the curves. If there is room, also adds the text of the event.
+ * The <title> of the mark always has the text. */
 static void add_mark_labels(const struct drawing *drawing)
 {
     const struct chart *chart = drawing->chart;

@@ -82,7 +82,7 @@ static struct report_cell *add_number(struct report_row *row, const char *key,
     return add(row, key, unit, (struct figure_value){.is_known = is_known, .number = number});
 }
 
-/* Adds a number; a negative number is unknown. */
+/* Adds a number. A negative number means unknown. */
 static struct report_cell *add_positive(struct report_row *row, const char *key,
                                         enum figure_unit unit, double number)
 {
@@ -94,13 +94,13 @@ static struct report_cell *add_seconds(struct report_row *row, const char *key, 
     return add_number(row, key, FIGURE_UNIT_S, true, figures_seconds(ns));
 }
 
-/* Adds a moment; a negative moment is unknown. */
+/* Adds a moment. A negative moment means unknown. */
 static struct report_cell *add_moment(struct report_row *row, const char *key, int64_t ns)
 {
     return add_number(row, key, FIGURE_UNIT_MOMENT, ns >= 0, figures_seconds(ns));
 }
 
-/* Adds rows or transactions per second; unknown when no time has passed. */
+/* Adds rows or transactions per second. The rate is unknown if no time has passed. */
 static struct report_cell *add_rate(struct report_row *row, const char *key, enum figure_unit unit,
                                     uint64_t count, double seconds)
 {
@@ -113,7 +113,7 @@ static struct report_cell *add_ms(struct report_row *row, const char *key, bool 
     return add_number(row, key, FIGURE_UNIT_MS, is_known, figures_ms(ns));
 }
 
-/* Adds a number of bytes in MiB; a negative number is unknown. */
+/* Adds a number of bytes as MiB. A negative number means unknown. */
 static struct report_cell *add_mib(struct report_row *row, const char *key, int64_t bytes)
 {
     return add_number(row, key, FIGURE_UNIT_MIB, bytes >= 0, figures_mib((uint64_t)bytes));
@@ -531,7 +531,7 @@ const struct report_table report_sessions = {.fill = fill_session, .record = ses
 
 /* The log of transactions. */
 
-/* Adds a time in ns, which is unknown if it is negative. */
+/* Adds a time in ns. A negative time means unknown. */
 static void add_ns(struct report_row *row, const char *key, int64_t ns)
 {
     add_count_if(row, key, ns >= 0, (uint64_t)ns);
@@ -893,7 +893,7 @@ const struct report_table report_wait_counters = {
     .wanted = "name",
 };
 
-/* Sessions that had locks for which append's sessions waited. */
+/* Sessions that held locks for which sessions of this program waited. */
 
 static void fill_wait_blocker(struct report_row *row, const void *record)
 {

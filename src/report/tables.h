@@ -1,14 +1,15 @@
 /*
- * The tables of a report. tables.c describes each table once: by a function that adds every cell of
- * a row with its name and value, a list of the columns that the text report and the page show, and
- * for some tables a function that finds the records of a run. The writers (csv.c, json.c, text.c,
- * page.c) walk these descriptions.
+ * The tables of a report. tables.c describes each table once. A description has a function that
+ * adds every cell of a row with name and value, and a list of the columns that the text report and
+ * the page show. Some descriptions also have a function that finds the records of a run. The
+ * writers (csv.c, json.c, text.c, page.c) use these descriptions.
  *
- * CSV files and JSON objects have all cells of a row, in the order of the function. The text report
- * and the page have the columns of the list, in the order of the list. The text report takes a
- * value from the cell of a column. The page reads files back and finds a value by the column's key.
+ * CSV files and JSON objects have all cells of a row, in the order in which the function adds them.
+ * The text report and the page have the columns of the list, in the order of the list. A column has
+ * a key. The text report takes the value from the cell with this key. The page takes the value from
+ * the files of the run, by the same key.
  *
- * Read-only. A row borrows its texts from the record.
+ * The descriptions are constant. A row borrows its texts from the record.
  */
 #ifndef REPORT_TABLES_H
 #define REPORT_TABLES_H
@@ -22,7 +23,7 @@
 #include "report/page_table.h"
 
 enum {
-    REPORT_CELLS_MAX = 80, /* most cells in a row */
+    REPORT_CELLS_MAX = 80, /* greatest number of cells in a row */
     REPORT_TEXT_BYTES = FIGURE_KEY_BYTES + SCRIPT_NAME_BYTES + BOUND_UNIT_BYTES
 };
 
@@ -48,7 +49,8 @@ struct report_row {
     const struct operation_list *operations; /* operations of the run */
     struct report_cell cells[REPORT_CELLS_MAX];
     size_t count;
-    char text[REPORT_TEXT_BYTES]; /* the text of a cell whose record has no text to borrow */
+    char text[REPORT_TEXT_BYTES]; /* memory for the text of one cell, if the record does not have
+                                     this text */
 };
 
 /* Returns the cell of a key, or NULL if the row does not have the cell. */
@@ -73,7 +75,7 @@ struct report_column {
     enum report_runs runs;
 };
 
-/* The run, now ended, from which the rows of the tables are made. */
+/* The ended run from which the rows of the tables are made. */
 struct report_source {
     const struct plan *plan;
     const struct result *result;
@@ -86,7 +88,7 @@ struct report_table {
     /* adds every cell of a record to the row */
     void (*fill)(struct report_row *row, const void *record);
     /* Returns record `i` of a run, or NULL after the last record. The record may be stored in
-     * *room. The member itself is NULL if a writer finds the records. */
+     * *room. The pointer `record` is NULL if the writers find the records themselves. */
     const void *(*record)(const struct report_source *source, size_t i, union report_record *room);
     const struct report_column *columns;
     size_t column_count;
@@ -95,18 +97,19 @@ struct report_table {
                             object that is the only row */
     const char *heading; /* heading of the table on the page */
 
-    /* The page shows the objects that have the member `wanted` (a path), unless the member is the
-     * text `unwanted` (NULL if any text is shown). The text report shows the same rows of a table
-     * with `record`. */
+    /* The page shows an object of the list if the object has the member `wanted` (a path) and this
+     * member is not the text `unwanted`. If `unwanted` is NULL, the member may have any text. The
+     * text report shows the same rows if `record` is not NULL. */
     const char *wanted, *unwanted;
 
     const char *gap;      /* text between two columns of the text report; NULL for "" */
     bool has_points;      /* the table has more columns for the points of a distribution: the mean,
                              the percentiles of --percentiles, the maximum */
     bool has_no_decimals; /* the text report shows rates and percentages without decimals */
-    bool is_optional;     /* run.json has no list if the table has no rows */
-    const char *figure;   /* member that names a figure: on the page, the column "value" has the
-                             unit of that figure. NULL if the keys of the columns show the units */
+    bool is_optional;     /* if the table has no rows, run.json leaves out the list */
+    const char *figure;   /* name of the member that has the key of a figure; the page shows the
+                             column "value" in the unit of this figure. NULL if the keys of the
+                             columns show the units */
 };
 
 /* Returns whether the text report and the page show a row in a table: see `wanted`. */
@@ -127,10 +130,10 @@ struct host_interval {
  */
 struct operation_interval {
     const struct interval *interval;
-    size_t operation; /* number of the operation in the row's operations */
+    size_t operation; /* index of the operation in the row's operations */
 };
 
-/* One of several ranks. In the text report: the sum of all ranks of a machine. */
+/* One of several ranks. In the text report, a row is the sum of all ranks of a machine. */
 struct rank_row {
     unsigned number;
     const struct rank_result *rank;
@@ -141,7 +144,7 @@ struct rank_row {
 /* A transaction of the script, or the statements of one name. */
 struct operation_row {
     const struct figure_set *set;
-    size_t operation;            /* number of the operation in the set's operations */
+    size_t operation;            /* index of the operation in the set's operations */
     const struct causes *causes; /* errors of the run; NULL if the row has no first error */
 };
 

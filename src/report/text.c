@@ -40,7 +40,7 @@ struct screen {
 static void say_if(struct screen *out, bool holds, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Adds to the text when `holds`. */
+/* Adds to out->text if `holds` is true. */
 static void say_if(struct screen *out, bool holds, const char *format, ...)
 {
     const size_t used = strlen(out->text);
@@ -115,8 +115,9 @@ static const char *format_elapsed(int64_t ns, char text[UNITS_TEXT_BYTES])
 }
 #define ELAPSED(ns) format_elapsed((ns), (char[UNITS_TEXT_BYTES]){0})
 
-/* Adds the settings of a host that weaken durability, after the host's name unless `is_only`.
- * `has_text`: an earlier host has added settings. Returns whether any host has added settings. */
+/* Adds the settings that weaken durability at a host. Writes the name of the host first, unless it
+ * is the only host (`is_only`). `has_text` says whether settings of an earlier host were added.
+ * Returns whether settings of this or an earlier host were added. */
 static bool say_weak(struct screen *out, const struct settings_queries *words,
                      const struct host_result *host, bool is_only, bool has_text)
 {
@@ -134,7 +135,8 @@ static bool say_weak(struct screen *out, const struct settings_queries *words,
     return has_text;
 }
 
-/* Writes the target, and its server, method and engine: (MariaDB 10.11.8, bulk, InnoDB). */
+/* Writes the target, and its server, method and engine in brackets, for example "(MariaDB 10.11.8,
+ * bulk, InnoDB)". */
 static void put_target(struct screen *out, const struct plan *plan, const struct result *result)
 {
     const char *version = result->server.version;
@@ -174,7 +176,8 @@ static void put_run(struct screen *out, const struct plan *plan)
     say_if(out, plan->transactions > 0, ", %s transaction%s", COUNTED(plan->transactions, "", "s"));
     if (plan->records > 0) {
         say(out, ", %s row%s", COUNTED(plan->records, "", "s"));
-        /* unequal shares are shown, so that the reader can check their sum */
+        /* if the sessions have different numbers of rows, shows them, so that the reader can check
+         * the sum */
         const uint64_t least = plan->records / plan->sessions,
                        more = plan->records % plan->sessions;
         say_if(out, more > 0, " (%" PRIu64 " x %" PRIu64 " + %" PRIu64 " x %" PRIu64 ")", more,
@@ -206,8 +209,8 @@ static void put_workload(struct screen *out, const struct plan *plan, const stru
     put(out, "Workload");
 }
 
-/* Writes "total = term + term". The first term is always shown. Other terms that are 0 are shown
- * one by one, joined, or not at all: the first of these forms that fits a line is used. */
+/* Writes "total = term + term". The first term is always shown. The other terms that are 0 are
+ * shown one by one, or joined, or not at all. Uses the first of these forms that fits a line. */
 static void put_sum(struct screen *out, const char *label, const struct figure_set *set,
                     enum figure_id total, enum figure_id first, enum figure_id last)
 {
@@ -271,7 +274,7 @@ static void put_verification(struct screen *out, const struct result *result)
         say_if(out, result->host_count > 1, " at %s",
                result->are_hosts_one ? counted : "all hosts together, each with its own database");
         if (r->state != VERIFICATION_DONE) {
-            /* count(*) does not show whether the rows that remain are of this run */
+            /* count(*) does not show whether this run wrote the remaining rows */
             const bool is_range = v->lost < v->lost_at_most;
             say(out, ": %s%s%s %s", is_range ? UNITS_COUNT(v->lost) : "", is_range ? " to " : "",
                 UNITS_COUNT(v->lost_at_most), v->lost_at_most > 0 ? "LOST" : "lost");
@@ -313,8 +316,8 @@ static void put_retries(struct screen *out, const uint64_t counters[RECORDER_COU
     const char *before = ": ";
     for (size_t i = COUNTS_OF_RETRIES; i < OPERATION_COUNTS; i++) {
         const uint64_t retries = counters[operation_count_sums[i]];
-        /* the count of retries after a duplicate key is not shown if it is 0, because append makes
-         * such retries only if the script asks for them */
+        /* the count of retries after a duplicate key is not shown if it is 0, because such retries
+         * exist only if the script asks for them */
         if (retries > 0 || i != COUNT_RETRIES_DUPLICATE) {
             say(out, "%s%s %s", before, UNITS_COUNT(retries),
                 operation_count_names[i] + strlen("retries_"));
@@ -439,7 +442,7 @@ static void put_datasets(struct screen *out, const struct plan *plan, const stru
     }
 }
 
-/* Writes which claims of the script about its tables hold. */
+/* Writes whether the claims of the script about its tables are true. */
 static void put_invariants(struct screen *out, const struct result *result)
 {
     const char *label = "Invariants";
@@ -531,8 +534,8 @@ static void say_point(struct screen *out, const struct figure_point *point, cons
     }
 }
 
-/* Writes the titles of a table's columns. A title of one line stands in the lower of two lines.
- * Returns false when the text report has no column of the table. */
+/* Writes the titles of a table's columns. The titles take two lines. A title of one line is in the
+ * lower line. Returns false if the text report does not show a column of the table. */
 static bool put_head(struct screen *out, const struct report_table *table,
                      const struct operation_list *operations)
 {
@@ -637,8 +640,8 @@ static void put_row(struct screen *out, const struct report_table *table,
     put_line(out);
 }
 
-/* Writes a table with a row for each element of an array, and an empty line; nothing when the array
- * has no elements. */
+/* Writes a table with a row for each element of an array, and an empty line. Writes nothing if the
+ * array is empty. */
 static void put_table(struct screen *out, const struct report_table *table,
                       const struct operation_list *operations, const void *records, size_t count,
                       size_t size)
@@ -652,7 +655,8 @@ static void put_table(struct screen *out, const struct report_table *table,
     }
 }
 
-/* Writes a table of a run, and an empty line; nothing when the table has no rows or no columns. */
+/* Writes a table of a run, and an empty line. Writes nothing if the table has no rows or no
+ * columns. */
 static void put_rows(struct screen *out, const struct report_table *table,
                      const struct report_source *source)
 {
@@ -704,8 +708,8 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     put_line(out);
     for (size_t i = 0; i < operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
-        /* a script's only transaction, and tries without retries, have the same values as all
-         * transactions */
+        /* leaves out a row that equals the row of all transactions: the row of a script's only
+         * transaction, and the row of tries in a run without retries */
         const bool is_copy =
             (is_transaction(&operations.entries[i]) && transactions == 1) ||
             (i == OPERATION_TRY && transactions_retries(result->totals.counters) == 0);
@@ -724,8 +728,8 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     }
 }
 
-/* Adds up all ranks on the machine of rank `first` in *all. Returns the number of these ranks; 0 if
- * a rank before `first` is on the same machine. */
+/* Sets *all to the sum of all ranks on the machine of rank `first`. Returns the number of these
+ * ranks, or 0 if a rank before `first` is on the same machine. */
 static unsigned add_up_machine(const struct result *result, size_t first, struct rank_result *all)
 {
     unsigned ranks = 1;
@@ -787,7 +791,7 @@ static void put_machines(struct screen *out, const struct operation_list *operat
 }
 
 /* Writes freshness, lost connections and fairness of the sessions, and the CPU time and memory of
- * append. */
+ * this program. */
 static void put_sessions(struct screen *out, const struct figure_set *set,
                          const struct result *result)
 {
@@ -844,7 +848,7 @@ static void put_sessions(struct screen *out, const struct figure_set *set,
         say(out, ", script %.1f %% of the transactions' time", percent);
     }
     say_if(out, memory > 0, ", %s memory", UNITS_BYTES(memory));
-    /* the memory of the program itself is subtracted */
+    /* subtracts the memory that the program needs without sessions */
     const uint64_t bare = MIN(resources->bare_client_memory_bytes, memory);
     if (memory > bare && bare > 0 && result->sessions.connected > 0) {
         say(out, ", %s a session", UNITS_BYTES((memory - bare) / result->sessions.connected));
@@ -881,8 +885,9 @@ static void put_traces_of_ranks(struct screen *out, const struct result *result,
     }
 }
 
-/* Writes whether the disk limited the run: the time of syncs as a share of the run's time and of
- * the time of commits or appends, and the share of each layer in the time of syncs. */
+/* Writes whether the disk limited the run. Shows the time of all syncs as a share of the run's
+ * time, and as a share of the time of all commits or batches. Also shows how much of the time of
+ * syncs each layer took. */
 static void put_syncs(struct screen *out, const struct figure_set *set, const struct result *result)
 {
     const struct trace_sum *trace = result->trace;
@@ -1126,7 +1131,7 @@ static void put_io(struct screen *out, const struct figure_set *set)
     put(out, "On disk");
 }
 
-/* Writes a headline: the label of the figure, the value, and then out->text. */
+/* Writes a headline figure: its label, its value, and then out->text. */
 static void put_figure(struct screen *out, enum figure_id id, const char *value)
 {
     char label[128];
@@ -1267,7 +1272,8 @@ static void put_waits(struct screen *out, const struct figure_set *set, const st
     fputc('\n', out->stream);
 }
 
-/* Writes the headlines and the verdict last, because earlier lines may have left the screen. */
+/* Writes the headline figures and the verdict last, because earlier lines may have left the screen.
+ */
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
                        const char *shortage)
 {
@@ -1379,7 +1385,8 @@ void text_levels_progress(const struct level *level, char line[TEXT_LEVELS_BYTES
     snprintf(line, TEXT_LEVELS_BYTES, "%.*s", TEXT_LEVELS_BYTES - 1, out.text);
 }
 
-/* Writes the number of held sessions, the reason why the next level was not held, and the knee. */
+/* Writes the highest number of sessions that succeeded, the reason why the next level failed, and
+ * the knee, which is the smallest level with nearly the highest throughput. */
 static void put_search_result(struct screen *out, const struct search *search,
                               const struct result *result)
 {
@@ -1399,7 +1406,7 @@ static void put_search_result(struct screen *out, const struct search *search,
         static const struct cause none;
         const struct cause *known = level_main_cause(level), *cause = known == NULL ? &none : known;
         const struct error *error = &cause->error;
-        /* HY000 is a general error: the database's own number says more */
+        /* leaves out HY000, a general error, because the database's own number says more */
         const bool has_state = error->sqlstate[0] != '\0' && strcmp(error->sqlstate, "HY000") != 0;
         say(out, "%s: ", UNITS_COUNT(search->failed));
         say_failure(out, level);
@@ -1541,7 +1548,7 @@ void text_levels_write(FILE *stream, const struct plan *plan, const struct resul
 
 /* The limits that append check compares. */
 
-/* Writes how many sessions fit, and the first limit. `known`: "known " when some limits are
+/* Writes how many sessions fit, and the first limit. `known` is "known " if some limits are
  * unknown, else "". `first` may be NULL. */
 static void describe_fit(uint64_t sessions, uint64_t fitting, const struct limit *first,
                          const char *known, char line[CHECK_LINE_BYTES])

@@ -15,13 +15,14 @@ enum {
     TEXT_LEVELS_BYTES = 400
 };
 
-/* Writes the report of a run: ledgers, latencies, errors, and at the end the headlines and the
- * verdict. Error causes after the first five are added up. `shortage`: see run_files_shortage. */
+/* Writes the report of a run: ledgers, latencies, errors, and at the end the headline figures and
+ * the verdict. Causes of errors after the first five are counted together. `shortage` is the text
+ * of run_files_shortage. */
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
                        const char *shortage);
 
-/* Writes the report of a search: the held level, the reason why the next level was not held, and a
- * line for each level. */
+/* Writes the report of a search: the highest level that succeeded, the reason why the next level
+ * failed, and a line for each level. */
 void text_levels_write(FILE *stream, const struct plan *plan, const struct result *result,
                        const struct search *search, const char *shortage);
 

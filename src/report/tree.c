@@ -21,8 +21,8 @@ void tree_append(struct tree array, json_t *value)
     }
 }
 
-/* Reads the object back from its parent: if the parent could not store the object, the object was
- * freed, and the returned tree has NULL. */
+/* Reads the object back from its parent, because the library frees an object that the parent cannot
+ * store. In this case, the returned tree has NULL. */
 struct tree tree_object(struct tree tree, const char *key)
 {
     tree_put(tree, key, json_object());
@@ -67,7 +67,7 @@ void tree_bool(struct tree tree, const char *key, bool value)
     tree_put(tree, key, json_boolean(value));
 }
 
-/* The library's integers are signed; a larger count becomes a real number. */
+/* The library's integers are signed, so a count above INT64_MAX becomes a real number. */
 json_t *tree_integer(uint64_t value)
 {
     return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
@@ -136,15 +136,15 @@ struct tree tree_figures(struct tree root, const char *section, const struct fig
 bool tree_write(FILE *stream, json_t *json, bool has_failed)
 {
     enum {
-        REAL_DIGITS = 15 /* digits of a real number: enough for nanoseconds in a run of days, and
-                            95238.1 stays 95238.1 */
+        REAL_DIGITS = 15 /* digits of a real number; enough for nanoseconds in a run of days, but
+                            not so many that 95238.1 changes */
     };
     const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS);
     errno = 0;
     const bool is_written = !has_failed && json_dumpf(json, stream, flags) == 0 &&
                             fputc('\n', stream) != EOF && fflush(stream) == 0;
     const int number =
-        !is_written && errno == 0 ? ENOMEM : errno; /* only a lack of memory fails without errno */
+        !is_written && errno == 0 ? ENOMEM : errno; /* if errno is not set, memory has run out */
     json_decref(json);
     errno = number;
     return is_written;

@@ -17,7 +17,8 @@ struct tree {
     bool *has_failed; /* an allocation failed somewhere in the tree */
 };
 
-/* Adds a value and takes over the reference, even on failure. NULL counts as a failure. */
+/* Adds a value, and takes over the caller's reference to the value, even on failure. A NULL value
+ * is a failure. */
 void tree_put(struct tree tree, const char *key, json_t *value);
 
 /* Adds an empty object or array and returns it. */
@@ -54,8 +55,8 @@ void tree_value(struct tree tree, const char *key, enum figure_unit unit,
 struct tree tree_figures(struct tree root, const char *section, const struct figure_set *set);
 
 /* Writes the root, indented and with a line break at the end, flushes the stream and frees the
- * root. `has_failed` is the tree's member. Returns false if memory runs out or a write fails (errno
- * is set). */
+ * root. `has_failed` is the value of *tree.has_failed. Returns false if memory runs out or a write
+ * fails (errno is set). */
 bool tree_write(FILE *stream, json_t *json, bool has_failed);
 
 #endif

@@ -23,16 +23,16 @@ enum {
     CLIENT_TIME_S = 5,
     BACKLOG = 128,
     PAUSE_MS = 1000,      /* pause after a failed accept */
-    SEND_BYTES = 1 << 20, /* size of a socket's send buffer: the kernel takes a whole answer, so a
-                             slow reader does not matter */
+    SEND_BYTES = 1 << 20, /* size of a socket's send buffer; the buffer can take a whole answer, so
+                             the thread does not wait for a slow client */
     TOO_LONG = 413, /* HTTP's code for a body that is too long; the library's name for it depends on
                        the version */
-    LAST_ROUNDS_MAX = 200, /* most rounds in which the last answers are sent */
+    LAST_ROUNDS_MAX = 200, /* greatest number of rounds in which the last answers are sent */
 };
 
 struct client {
     int sock;
-    /* connection of the client whose request is held; NULL: no request is held */
+    /* connection of the client if its request waits for web_resume; else NULL */
     struct MHD_Connection *held;
 };
 
@@ -49,9 +49,9 @@ struct web {
     struct client *clients; /* the clients, the oldest first; owned */
     size_t client_count;
     size_t held;
-    bool is_ending;   /* the server is ending: requests are no longer held */
-    bool has_resumed; /* requests were resumed in this turn: the library must run again at once, but
-                         MHD_get_timeout does not report this */
+    bool is_ending;   /* the server is ending, and requests can no longer wait */
+    bool has_resumed; /* requests were resumed in this turn; the library must then run again at
+                         once, but MHD_get_timeout does not report this */
 };
 
 /* The state of a request that is being received. */
@@ -144,8 +144,7 @@ static void name_place(struct web_request *request)
         strncmp(request->here, "127.", 4) == 0 || strcmp(request->here, "::1") == 0;
 }
 
-/* Begins to receive a request. A body that is announced as too long is refused before it arrives.
- */
+/* Begins to receive a request. Refuses the request if its Content-Length is too large. */
 static enum MHD_Result begin_arrival(struct MHD_Connection *connection, void **state)
 {
     static const char text[] = "the body of the request is too long\n";
@@ -318,8 +317,8 @@ static bool accept_clients(struct web *web, const struct wanted *wanted)
     return is_well;
 }
 
-/* Sends the last answers, but only as many bytes as the kernel takes at once: never waits for a
- * client. */
+/* Sends the last answers. Sends only the bytes that the kernel takes at once, and does not wait for
+ * clients. */
 static void send_last(struct web *web)
 {
     take_turn(web);
@@ -334,7 +333,7 @@ static void send_last(struct web *web)
                    (MHD_get_timeout(web->daemon, &library_ms) == MHD_YES && library_ms == 0);
         has_more = (accept_clients(web, &wanted) && has_more) || round == 0;
     }
-    web->is_ending = true; /* the library cannot stop with a held request */
+    web->is_ending = true; /* the library cannot stop while a request waits */
     web_resume(web);
     MHD_run(web->daemon);
 }

@@ -4,7 +4,7 @@
  * 5 s is disconnected. When clients_max clients are connected, a new client replaces the oldest
  * client, so that silent clients do not block others.
  *
- * The thread calls the site's functions. All of the site's functions run on this thread.
+ * Only this thread calls the functions of struct web_site.
  */
 #ifndef REPORT_WEB_H
 #define REPORT_WEB_H
@@ -19,7 +19,7 @@ struct MHD_Connection;
 struct MHD_Response;
 
 enum {
-    WEB_PLACES_MAX = 2, /* most addresses of the host on which the server listens */
+    WEB_PLACES_MAX = 2, /* greatest number of addresses on which the server listens */
     /* listening sockets: the addresses, and a Unix socket */
     WEB_LISTENERS_MAX = WEB_PLACES_MAX + 1,
     /* descriptors in addition to the descriptors of the clients: the listeners, the library's
@@ -35,14 +35,14 @@ enum {
 
 struct web;
 
-/* A whole request. Everything is borrowed until the answer. */
+/* A complete request. All its pointers are borrowed until the answer. */
 struct web_request {
     struct web *web;
     struct MHD_Connection *connection;
     const char *method, *path;
     const char *body; /* the body, which ends with NUL; "" without a body */
     size_t body_bytes;
-    bool was_held; /* the request was held before, and must be answered now */
+    bool was_held; /* the request has waited for web_resume, and must be answered now */
     bool is_loopback;
     bool is_socket;             /* the request arrived at the Unix socket */
     char here[WEB_PLACE_BYTES]; /* the address at which the request arrived; "" if unknown */
@@ -59,7 +59,8 @@ struct web_site {
     const char *folder; /* folder for the Unix socket WEB_SOCKET_NAME; NULL: no Unix socket */
     unsigned clients_max;
     size_t stack_bytes; /* stack of the server's thread; 0: the default size */
-    /* Answers with web_reply. Returns false to hold the request until web_resume. */
+    /* Answers the request with web_reply and returns true, or returns false. After false, the
+     * request waits for web_resume. */
     bool (*answer)(void *context, const struct web_request *request);
     /* Returns the moment (monotonic, ns) at which the server calls this function again; the server
      * also calls it after each event. May be NULL. */
@@ -74,11 +75,12 @@ struct web *web_start(const struct web_site *site, struct error *error);
 /* Makes the server's thread call `turn` soon. Any thread may call this function. */
 void web_wake(struct web *web);
 
-/* Lets the server call `answer` again for each held request. Only the site's functions may call
+/* Lets the server call `answer` again for each waiting request. Only the site's functions may call
  * this function. */
 void web_resume(struct web *web);
 
-/* Returns the number of held requests. Only the site's functions may call this function. */
+/* Returns the number of requests that wait for web_resume. Only the site's functions may call this
+ * function. */
 size_t web_held(const struct web *web);
 
 /* Makes a response with a copy of the text; NULL if memory runs out. */

@@ -55,8 +55,8 @@ const char *report_value(const struct saved_run *run, const char *column,
     return saved_run_figure(run, column, &value) ? report_format(value, text) : UNKNOWN;
 }
 
-/* Writes the duration of a run that has a duration in place of a number of rows. Returns false for
- * other runs. */
+/* Writes the duration of a run. Returns false if the run has a number of rows instead of a
+ * duration. */
 static bool duration_of(const struct saved_run *run, char text[UNITS_TEXT_BYTES])
 {
     double records;
@@ -260,7 +260,8 @@ static bool is_default(const struct option_entry *option, const json_t *value)
     return !json_is_number(value);
 }
 
-/* Returns the argument of an option for a value of run.json: `text`, or a text of the plan. */
+/* Returns the argument with which an option gets a value of run.json. The result is `text` or a
+ * text of the plan. */
 static const char *format_argument(const struct option_entry *option, const json_t *value,
                                    const json_t *plan, char text[UNITS_TEXT_BYTES])
 {
@@ -310,7 +311,7 @@ void report_add_command(struct buffer *line, const struct saved_run *run)
     if (!run->is_search && records > 0) {
         buffer_add_format(line, " %" JSON_INTEGER_FORMAT, records);
     }
-    /* a database in the run's folder is left out: the run itself made it */
+    /* leaves out a database in the run's folder, because the run itself made the database */
     const char *at = strchr(target, ':');
     const size_t length = folder == NULL ? 0 : strlen(folder);
     if (length == 0 || at == NULL || strncmp(at + 1, folder, length) != 0 ||
