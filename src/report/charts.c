@@ -698,8 +698,8 @@ struct waiting {
     double sessions_s[WAIT_CLASSES]; /* number of sessions times seconds, by class of wait */
 };
 
-/* Adds up the rows of up to `most` intervals, beginning with row *row. Sets *row to the next row.
- */
+/* Adds up the rows of up to `most` intervals, beginning with row *row, and sets *row to the row
+ * after them. */
 static struct waiting add_waiting(const struct csv_table *table, size_t most, size_t *row)
 {
     const size_t start = csv_table_column(table, "start_s"), end = csv_table_column(table, "end_s");

@@ -11,8 +11,7 @@
 #define FOR " for "
 #define LEAST_MAX_NS (24 * 3600 * MONO_NS_PER_S)
 
-/* Adds the numeric columns of intervals.csv that can have a value in a run with these operations.
- */
+/* Adds the numeric columns of intervals.csv that have values in a run with these operations. */
 static void add_columns(struct figure_columns *columns, const struct operation_list *operations)
 {
     struct interval full = {.end_ns = MONO_NS_PER_S};

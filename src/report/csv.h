@@ -45,8 +45,9 @@ void csv_write_table(FILE *stream, const struct report_table *table,
 /* Flags that say how a CSV file is written. A file without a flag is written at the end of the run.
  * Only events.csv is different: its header and the events of --mark are written at the start. */
 enum csv_kind {
-    CSV_GROWS = 1,  /* the header is written at the start, and rows during the run */
-    CSV_JOINED = 2, /* with ranks: at the end, this rank's rows are replaced by all ranks' rows */
+    CSV_GROWS = 1, /* the header is written at the start, and rows during the run */
+    /* at the end of a run with ranks, the rows of all ranks replace the rows of this rank */
+    CSV_JOINED = 2,
 };
 
 /* The CSV files of a run or search, except summary.csv, operations.csv, metrics.csv and io.csv.

@@ -188,8 +188,9 @@ void figures_of_trace(struct figure_set *set, const struct trace_sum *trace)
 }
 
 /* Returns whether the real number of rows may be higher than the row ledger says, because a rank
- * was lost and the number of rows that it did not report is unknown. If the number of rows was
- * planned, returns false, because the ledger counts the unreported rows as in doubt. */
+ * was lost and the number of rows that it did not report is unknown. Returns false for a run
+ * without a script that had a planned number of rows, because the ledger then counts the unreported
+ * rows as in doubt. */
 static bool has_unreported(const struct plan *plan, const struct result *result)
 {
     bool is_lost = false;

@@ -48,8 +48,7 @@ struct columns {
     struct page_column shown[COLUMNS_MAX];
     const char *keys[COLUMNS_MAX]; /* key of each column in the files of the run */
     size_t count;
-    struct figure_points
-        points; /* points of --percentiles; `shown` and `keys` borrow texts of the points */
+    struct figure_points points; /* points of --percentiles; they own texts of the columns */
 };
 
 static void add_column(struct columns *columns, const char *key, struct page_column column)

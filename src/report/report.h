@@ -128,9 +128,9 @@ struct report_sweep {
 struct report {
     struct report_run *runs; /* the runs; owned */
     size_t run_count;
-    struct report_run
-        *running; /* the run in progress of a sweep; stored in `runs` after the other runs, but not
-                     counted in `run_count`; NULL if no run is in progress */
+    /* the run in progress of a sweep; NULL if no run is in progress. The run is in `runs` after the
+     * other runs, but is not counted in `run_count`. */
+    struct report_run *running;
     struct report_sweep *sweeps; /* the sweeps; owned */
     size_t sweep_count;
     size_t beyond; /* number of runs that are left out, after the first REPORT_RUNS_MAX runs */

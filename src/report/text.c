@@ -1206,7 +1206,7 @@ static void put_figures(struct screen *out, const struct figure_set *set,
     put_figure(out, FIGURE_THROUGHPUT_ROWS_PER_S, value);
 }
 
-/* Shows what the server's threads did, and what blocked most threads. */
+/* Shows what the server's threads did, and what blocked the greatest number of threads. */
 static void put_kernel_waits(struct screen *out, const struct figure_set *set,
                              const struct kernel_waits *waits)
 {
@@ -1272,8 +1272,7 @@ static void put_waits(struct screen *out, const struct figure_set *set, const st
     fputc('\n', out->stream);
 }
 
-/* Writes the headline figures and the verdict last, because earlier lines may have left the screen.
- */
+/* Writes the headline figures and the verdict last, because earlier lines may be off the screen. */
 void report_write_text(FILE *stream, const struct plan *plan, const struct result *result,
                        const char *shortage)
 {

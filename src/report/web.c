@@ -242,8 +242,8 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     }
 }
 
-/* Accepts a client. Returns false if there is no free descriptor: the sessions may use all
- * descriptors. */
+/* Accepts a client. Returns false if no descriptor is free, for example because the sessions use
+ * all descriptors. */
 static bool accept_client(struct web *web, int listener)
 {
     const int send_bytes = SEND_BYTES;

@@ -55,7 +55,7 @@ const char *report_value(const struct saved_run *run, const char *column,
     return saved_run_figure(run, column, &value) ? report_format(value, text) : UNKNOWN;
 }
 
-/* Writes the duration of a run. Returns false if the run has a number of rows instead of a
+/* Writes the duration of a run. Returns false if the run has a number of rows, or does not have a
  * duration. */
 static bool duration_of(const struct saved_run *run, char text[UNITS_TEXT_BYTES])
 {
@@ -287,8 +287,8 @@ static const char *format_argument(const struct option_entry *option, const json
 
 void report_add_command(struct buffer *line, const struct saved_run *run)
 {
-    /* The target includes the first four options. The plan in run.json has values for the other
-     * options even if the user did not give these options. */
+    /* Options that are not added. The target includes the first four options. The plan in run.json
+     * has values for the other options even if the user did not give these options. */
     static const char *const passed[] = {"host",       "port",      "user",         "database",
                                          "sessions",   "seed",      "min-sessions", "server-pid",
                                          "stack-size", "max-failed"};
