@@ -676,7 +676,7 @@ static void add_layers(struct chart *chart, const struct report_run *run)
             double from = fmax((double)i * slot_s, first_s), ns = 0;
             double to = fmin((double)(i + 1) * slot_s, last_s);
             if (to <= from) {
-                continue; /* the slot ended before the gate opened */
+                continue; /* the slot ended before the sessions began to work */
             }
             for (size_t k = layer; k < COUNT_OF(names); k++) {
                 ns += json_number_value(json_array_get(json_array_get(slots, i), k));

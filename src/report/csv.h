@@ -2,8 +2,8 @@
  * CSV as in RFC 4180: a header, CRLF line ends, quotes only where a value needs them.
  *
  * The same function writes the header and the rows, so that they always agree. The function passes
- * the name and the value of each column. It is called once with is_header set, and then once for
- * every row. An unknown value is an empty cell. Errors stay in the stream (ferror).
+ * the name and the value of each column. The function is called once with is_header set, and then
+ * once for every row. An unknown value is an empty cell. Errors stay in the stream (ferror).
  *
  * Decimal numbers follow LC_NUMERIC. The caller must set a locale with a decimal point.
  */
@@ -46,7 +46,8 @@ void csv_write_table(FILE *stream, const struct report_table *table,
  * Only events.csv is different: its header and the events of --mark are written at the start. */
 enum csv_kind {
     CSV_GROWS = 1, /* the header is written at the start, and rows during the run */
-    /* at the end of a run with ranks, the rows of all ranks replace the rows of this rank */
+    /* at the end of a run with several processes (ranks), the rows of all ranks replace the rows of
+     * this rank */
     CSV_JOINED = 2,
 };
 

@@ -73,10 +73,10 @@ size_t run_files_add_logged(struct run_files *files, const struct transaction_lo
 /* Notes how many rows of transactions.csv are missing. */
 void run_files_note_missing(struct run_files *files, uint64_t rows);
 
-/* In every CSV_JOINED file, replaces the rows of this rank by the rows of all ranks. Each file is
- * written as NAME.PID.part and then renamed, so a file that cannot be written keeps the rows of
- * this rank. After a SIGKILL, some files may have the rows of all ranks and other files the rows of
- * this rank, and an incomplete NAME.PID.part may stay. */
+/* In every CSV_JOINED file, replaces the rows of this rank (process) by the rows of all ranks. Each
+ * file is written as NAME.PID.part and then renamed, so a file that cannot be written keeps the
+ * rows of this rank. After a SIGKILL, some files may have the rows of all ranks and other files the
+ * rows of this rank, and an incomplete NAME.PID.part may stay. */
 void run_files_join(struct run_files *files, const struct merge *merge,
                     const struct result *result);
 

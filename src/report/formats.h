@@ -1,9 +1,10 @@
 /*
  * A run in the formats of other programs.
  *
- * JUnit XML, for CI systems (Jenkins, GitLab, GitHub), has a test case for each ledger, the outcome
- * and each expectation. The same run makes the same file. Texts from outside become valid XML 1.0:
- * markup is escaped; bytes that are not UTF-8 and characters that XML does not allow become U+FFFD.
+ * JUnit XML, for CI systems (Jenkins, GitLab, GitHub), has a test case for the sessions, the rows,
+ * the outcome and each expectation. The same run makes the same file. Texts from outside become
+ * valid XML 1.0: markup is escaped; bytes that are not UTF-8 and characters that XML does not allow
+ * become U+FFFD.
  */
 #ifndef REPORT_FORMATS_H
 #define REPORT_FORMATS_H

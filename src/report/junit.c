@@ -126,8 +126,9 @@ static void begin_run(struct junit_suite *suite, const struct plan *plan)
     }
 }
 
-/* Adds a test case for a ledger. `ids` has the ledger's total and its parts, and ends with FIGURES.
- * The test case passes if `is_whole` is true. `rest` is the end of the message. */
+/* Adds a test case for a ledger, which is a total and its parts. `ids` has the figure of the total,
+ * the figures of the parts, and FIGURES as the end. The test case passes if `is_whole` is true.
+ * `rest` is the end of the message. */
 static void add_ledger(struct junit_suite *suite, const struct figure_set *set, const char *name,
                        const enum figure_id *ids, bool is_whole, const char *rest)
 {

@@ -23,8 +23,8 @@ enum {
 /* Rows that one CPU counts in about a minute. */
 #define MANY_ROWS_READ 1e9
 
-/* Parts of the line of progress. If the line is too long, the part with the highest rank is left
- * out first. A part with rank 0 always stays. */
+/* Parts of the line of progress. If the line is too long, the part with the highest `rank` is left
+ * out first. A part whose `rank` is 0 always stays. */
 struct parts {
     size_t count;
     struct part {

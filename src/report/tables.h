@@ -133,7 +133,8 @@ struct operation_interval {
     size_t operation; /* index of the operation in the row's operations */
 };
 
-/* One of several ranks. In the text report, a row is the sum of all ranks of a machine. */
+/* One of several ranks, which are the processes of a run. In the text report, a row is the sum of
+ * all ranks of a machine. */
 struct rank_row {
     unsigned number;
     const struct rank_result *rank;
