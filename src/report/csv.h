@@ -53,9 +53,10 @@ enum csv_kind {
 
 /* The CSV files of a run or search, except summary.csv, operations.csv, metrics.csv and io.csv.
  * Each entry has the name of the file, the table of its columns (tables.h), the type of the record
- * behind a row, the condition under which a run with the plan `plan` has the file, and the flags of
- * enum csv_kind. Only rank 0 has WAITS, because only rank 0 asks the server for waits. A run with
- * ranks does not have OPERATIONS_INTERVALS, because ranks do not send these figures to rank 0. */
+ * from which a row is made, the condition under which a run with the plan `plan` has the file, and
+ * the flags of enum csv_kind. Only rank 0 has WAITS, because only rank 0 asks the server for waits.
+ * A run with ranks does not have OPERATIONS_INTERVALS, because ranks do not send these figures to
+ * rank 0. */
 #define CSV_TABLE                                                                                  \
     X(SAMPLES, "samples.csv", report_samples, struct sample, true, CSV_GROWS | CSV_JOINED)         \
     X(INTERVALS, "intervals.csv", report_intervals, struct interval, true, CSV_GROWS | CSV_JOINED) \
