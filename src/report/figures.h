@@ -18,9 +18,9 @@ void figures_of_result(struct figure_set *set, const struct plan *plan,
  * unknown. */
 void figures_of_trace(struct figure_set *set, const struct trace_sum *trace);
 
-/* The parts of the time that an average commit takes. They are known only with both --waits and
- * --io-trace. The waits show how much of the time was spent on the log, and the trace divides the
- * time of a log sync into file system, queue and device. */
+/* The parts of the time that an average commit takes. The parts are known only with both --waits
+ * and --io-trace. The waits show how much of the time was spent on the log, and the trace divides
+ * the time of a log sync into file system, queue and device. */
 enum {
     COMMIT_PARTS_MAX = 8
 };

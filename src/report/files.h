@@ -83,9 +83,9 @@ void run_files_join(struct run_files *files, const struct merge *merge,
 /* Returns the descriptor of a file that another module writes. */
 int run_files_descriptor(const struct run_files *files, enum run_file file);
 
-/* Notes that a write by another module failed. The file now ends with its last whole row. `number`
- * is the errno, or 0 if unknown. `machine` is the machine of another rank whose rows are missing,
- * or NULL if rows of this rank are missing. */
+/* Notes that a write by another module failed. The end of the file must be the end of its last
+ * whole row. `number` is the errno, or 0 if unknown. `machine` is the machine of another rank whose
+ * rows are missing, or NULL if rows of this rank are missing. */
 void run_files_mark_short(struct run_files *files, enum run_file file, int number,
                           const char *machine);
 

@@ -13,7 +13,7 @@
  *   GET /                     a page without data; its script asks for the rest
  *   GET /live.json?after=SEQ  {"seq": number of this state, "state": "running" | "ended", ...}
  *
- * If SEQ is still current, the object has only these two members. Otherwise, it also has "title"
+ * If SEQ is still current, the object has only "seq" and "state". Otherwise, it also has "title"
  * and "body" (HTML), or "title", "from": SEQ and "steps". The steps change the body of SEQ into the
  * new body.
  *
