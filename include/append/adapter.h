@@ -1,14 +1,14 @@
 /*
- * The adapter contract: everything that append requires of a database.
+ * The adapter contract: everything that this program requires of a database.
  *
  * An adapter is a `const struct adapter` with static lifetime. The adapter defines its own struct
  * adapter_conn, a connection. One thread at a time uses a connection; only interrupt and
  * name_session may be called by a second thread. An adapter never prints, exits, retries or keeps
- * statistics. It never sleeps, except while another session has locked a database inside the
- * program, and it reads a clock only for the deadlines of open, of a reconnect and of end_sessions.
- * Its only writable statics are an atomic counter that numbers the connections, and thread-local
- * variables for the callbacks of a client library. Retries, pacing and accounting are the work of
- * the session, which calls the adapter.
+ * statistics. An adapter sleeps only while another session has locked a database that runs inside
+ * the program. An adapter reads a clock only for the deadlines of open, of a reconnect and of
+ * end_sessions. The only writable statics of an adapter are an atomic counter that numbers the
+ * connections, and thread-local variables for the callbacks of a client library. Retries, pacing
+ * and accounting are the work of the session, which calls the adapter.
  *
  * Every operation that can fail returns enum status and records its first error in *error. `error`
  * is never NULL, and adapters do not check for NULL. An operation that several adapters can share
@@ -16,12 +16,13 @@
  *
  * An adapter is either built in or a shared library (struct adapter_module, below). For shared
  * libraries, the declarations in include/append are stable as long as ADAPTER_ABI stays the same. A
- * program with another ADAPTER_ABI refuses the library; the library must then be rebuilt and
- * perhaps changed. The only functions of the program that a library can call are those that
- * include/append declares.
+ * program that was built with a different ADAPTER_ABI refuses the library; the library must then be
+ * rebuilt, and its code may need changes. A library can call only those functions of the program
+ * that include/append declares.
  *
- * After append_open, append_rows or append_close returns anything but STATUS_OK, no append is open.
- * After STATUS_LOST, only append_lost, drop and close are valid on the connection.
+ * An append transfers rows to one table: append_open begins the append, append_rows hands over
+ * rows, and append_close ends the append. After any of these three operations has failed, no append
+ * is open. After STATUS_LOST, only append_lost, drop and close are valid on the connection.
  */
 #ifndef APPEND_ADAPTER_H
 #define APPEND_ADAPTER_H
@@ -36,16 +37,14 @@
 
 /* Values of adapter.flags. */
 enum adapter_flag {
-    ADAPTER_EMBEDDED = 1, /* the database runs inside this process: there is no server to sample */
-    ADAPTER_DISCARDS = 2, /* rows are discarded: count(*) cannot verify them */
+    ADAPTER_EMBEDDED = 1, /* the database runs inside this process, not in a server */
+    ADAPTER_DISCARDS = 2, /* the database discards all rows, so count(*) cannot verify them */
     ADAPTER_FILE = 4,     /* the target is a path, not a host and port */
-    ADAPTER_STRING = 8,   /* the target is a string for the client library: scheme:string */
-    ADAPTER_ONE_DATABASE = 16, /* a server has one database: targets do not name it */
-    ADAPTER_LOADS = 32,        /* the operation `start` loads the client library
-                                  target.client_lib */
-    ADAPTER_CLAUSES = 64,      /* a storage engine's name may have clauses after it: "MergeTree()
-                                  ..." */
-    ADAPTER_WATCHED = 128,     /* one extra thread watches all connects (client_socket_connect) */
+    ADAPTER_STRING = 8,   /* the target is "scheme:string"; the client library reads the string */
+    ADAPTER_ONE_DATABASE = 16, /* a server has one database, which targets do not name */
+    ADAPTER_LOADS = 32,    /* `start` loads a client library; target.client_lib may name the file */
+    ADAPTER_CLAUSES = 64,  /* clauses may follow a storage engine's name: "MergeTree() ..." */
+    ADAPTER_WATCHED = 128, /* a thread watches attempts to connect (client_socket_connect) */
 };
 
 struct adapter_library; /* a client library loaded at run time; each adapter defines its own */
@@ -53,19 +52,21 @@ struct adapter_library; /* a client library loaded at run time; each adapter def
 /* Facts about a server, which the operations `describe` and `server_limits` find out. Until one of
  * the two has been called, a connection uses target.facts. */
 struct server_facts {
-    uint64_t statement_bytes_max; /* longest statement that the server accepts; 0 = unknown */
+    uint64_t statement_bytes_max; /* greatest length of a statement that the server accepts, in
+                                     bytes; 0 = unknown */
     bool has_no_bulk_path; /* the server does not support the adapter's fastest way to append */
     bool is_pooled;        /* a pooler may run each statement in a different server session */
     bool has_no_columns;   /* tables have no declared columns: a row may have any columns */
 
-    /* Storage engines without rollback, "MyISAM,Aria": when a statement fails at one row, the rows
-     * before that row stay. */
+    /* Names of the storage engines that cannot roll back, for example "MyISAM,Aria". When a
+     * statement fails at one row, tables of these engines keep the rows before that row. */
     char lasting_engines[320];
 };
 
 /* Where and how to connect. A member that the user did not give is NULL or 0; the client library's
- * defaults and environment then apply. Read-only. The struct need only live until open returns; its
- * strings, `library` and `facts` outlive every connection and do not change. */
+ * defaults and environment then apply. Adapters do not change the struct. The struct need only live
+ * until open returns, but its strings, `library` and `facts` outlive every connection and do not
+ * change. */
 struct target {
     const char *scheme; /* name of the adapter */
     const char *url;    /* the URL as the user gave it; NULL if the target is not a URL; the other
@@ -86,22 +87,22 @@ struct target {
     const struct adapter_library *library;
     /* facts learned through an earlier connection; NULL = unknown */
     const struct server_facts *facts;
-    unsigned connect_timeout_s; /* time limit of a connect, in s; at least 1 */
-    unsigned answer_timeout_ms; /* time for which TCP waits for a peer that acknowledges nothing, in
-                                   ms; 0 = the adapter's choice */
-    unsigned prepared_statements; /* statements that a session keeps prepared on the server, besides
-                                     the adapter's own */
+    unsigned connect_timeout_s;   /* time limit of a connect, in s; at least 1 */
+    unsigned answer_timeout_ms;   /* time without an acknowledgement from the peer after which TCP
+                                     ends the connection, in ms; 0 = the adapter's choice */
+    unsigned prepared_statements; /* number of statements that a session keeps prepared on the
+                                     server, besides the adapter's own statements */
     bool creates_nothing;         /* open does not create a missing database */
 
     /* May be NULL. Any thread may call the function from time to time while open waits. If the
      * function returns true, open gives up and returns LOST with ERROR_CANCELLED. */
     bool (*is_cancelled)(void);
 
-    /* May be NULL. For protocols in which the server sends the first bytes: open calls the function
-     * once, in the thread that called open, if a server that accepted the connection has sent
-     * nothing for some seconds. Returns true if the server speaks another protocol; open then gives
-     * up and returns LOST with ERROR_CANCELLED. The call may take up to 1 s, which does not count
-     * towards the time limit of open. */
+    /* May be NULL. Used with protocols in which the server sends the first bytes. If a server
+     * accepts the connection but sends nothing for some seconds, open calls the function once, in
+     * the thread that called open. The function returns true if the server speaks another protocol;
+     * open then gives up and returns LOST with ERROR_CANCELLED. The call may take up to 1 s, which
+     * does not count towards the time limit of open. */
     bool (*speaks_another_protocol)(void *silence_context);
     void *silence_context;
 };
@@ -110,10 +111,10 @@ enum {
     SESSION_LIMITS_MAX = 6
 };
 
-/* A setting of a server that limits the number of sessions, as it applies to this user. */
+/* A server setting that limits the number of sessions, with the values that apply to this user. */
 struct session_limit {
     char name[64];    /* the setting's name in the server's manual: "max_connections" */
-    uint64_t allowed; /* number of sessions that the limit allows, without sessions that are
+    uint64_t allowed; /* number of sessions that the limit allows, minus the sessions that are
                          reserved for other users */
     /* number of open sessions that count towards this limit, including this connection */
     uint64_t used;
@@ -123,7 +124,7 @@ struct session_limit {
     char fix[200];
 };
 
-/* What a server reports about itself. 0 and "" mean unknown. */
+/* Facts that a server reports about itself. 0 and "" mean unknown. */
 struct server_limits {
     char version[80];
     size_t count; /* number of entries in `sessions`; limits that are switched off are left out */
@@ -132,13 +133,13 @@ struct server_limits {
                                    the sessions share processes or threads */
     unsigned files_per_session; /* file descriptors that the server's listening process keeps for
                                    each session */
-    bool is_pooled; /* a pooler listens in front of the server; the pooler's limits are unknown */
+    bool is_pooled;             /* the connection leads to a pooler, whose limits are unknown */
 };
 
-/* SQL templates of append's own queries and statements, in the database's dialect. $0 stands for
- * the quoted name of the table, $1 to $3 for the quoted names of the table's columns n1 to n3, and
- * $4 for the tag of a run, which is a value of n1. A member is NULL if the database has no such
- * statement. */
+/* SQL templates for this program's own queries and statements, in the database's dialect. $0 stands
+ * for the quoted name of the table, $1 to $3 for the quoted names of the table's columns n1 to n3,
+ * and $4 for the tag of a run: the value that the run writes to column n1 of its rows. A member is
+ * NULL if the database has no such statement. */
 struct sql_templates {
     const char *count;   /* returns the number of the table's rows: "select count(*) from $0" */
     const char *nothing; /* the cheapest possible query: "select 1" */
@@ -146,10 +147,10 @@ struct sql_templates {
                             NULL if columns must be declared */
     const char *drop;    /* drops the table if it exists */
     const char *tags;    /* returns the distinct values of $1 */
-    const char *rows; /* returns columns $2 and $3 of the rows whose column $1 is $4; -1 in place of
-                         NULL */
-    const char *unread; /* returns a number: how much of the acknowledged work is not visible yet;
-                           NULL if acknowledged rows are visible at once */
+    const char *rows;    /* returns columns $2 and $3 of the rows whose column $1 is $4, with -1 in
+                            place of every NULL in these columns */
+    const char *unread;  /* returns 0 when all acknowledged rows are visible, and a greater number
+                            before; NULL if acknowledged rows are visible at once */
 };
 
 /* A kind of statement that a database does not support. */
@@ -163,36 +164,38 @@ struct unsupported {
 struct storage_queries {
     const char *directory; /* query for the folder of the database's files, a path on the server's
                               machine; NULL if the server does not report the folder */
-    bool is_working_directory; /* the folder is the server process's working directory */
-    /* queries that return the size of the table with its indexes, in bytes; append uses the first
-     * query that returns a number; NULL-terminated */
+    bool is_working_directory; /* the files are in the server process's working directory
+                                */
+    /* NULL-terminated list of queries that return the size of the table with its indexes, in bytes;
+     * this program uses the first query that returns a number */
     const char *const *sizes;
     const char *privilege_note; /* note for the user when the server refuses the queries; the note
                                    names the missing privilege; NULL if the privilege is unknown */
-    /* queries that return names and numbers: the server's counts of writes and syncs; append uses
-     * the first query that returns rows; NULL-terminated; NULL if the server does not count writes
-     * and syncs */
+    /* NULL-terminated list of queries that return the names and values of the server's counts of
+     * writes and syncs; this program uses the first query that returns rows. NULL if the server
+     * does not count writes and syncs */
     const char *const *counters;
 };
 
 /* The thing that a call waits for at the server. */
 enum wait_class {
-    WAIT_CPU,       /* the server names no wait: the session works, or waits for a CPU */
+    WAIT_CPU,       /* the server reports no wait: the session runs or waits for a CPU */
     WAIT_LOG,       /* the log that makes commits durable */
-    WAIT_EXTENSION, /* room in the table's file, which one session at a time extends */
+    WAIT_EXTENSION, /* space in the table's file, which only one session at a time can extend */
     WAIT_LOCK, /* a lock that another session has on a row, a table or another object of the user */
     WAIT_BUFFER,       /* a page in memory that another session uses */
-    WAIT_LOCK_MANAGER, /* the list of locks itself, not a lock in it */
+    WAIT_LOCK_MANAGER, /* the server's list of locks, not a lock in the list */
     WAIT_DATA_IO,      /* reads and writes of data files */
     WAIT_COMMIT,       /* bookkeeping of transactions */
-    WAIT_REPLICATION,  /* another server that must confirm */
+    WAIT_REPLICATION,  /* the confirmation of another server */
     WAIT_CLIENT,       /* the client or the network */
     WAIT_OTHER,
     WAIT_CLASSES
 };
 
-/* Names of waits that have no type. WAIT_QUERY: the time in a query; after the run, append divides
- * this time among the query's waits. WAIT_REST: the part of the time that no counter explains. */
+/* Names of waits that have no type. WAIT_QUERY: the time in a query; after the run, this program
+ * divides the time among the query's waits. WAIT_REST: the part of the time that no counter
+ * explains. */
 #define WAIT_QUERY "query"
 #define WAIT_REST "in no counter"
 
@@ -202,73 +205,78 @@ struct wait_queries {
      * struct session_name; 1 if the session works on a call, else 0; the type and the event of the
      * session's wait in the words of the database, both NULL if the session does not wait; and the
      * number of the session's process or thread on the server's machine, or NULL. A row with the
-     * number 0 stands for all sessions without a row of their own. append uses the first query that
-     * succeeds; NULL-terminated. */
+     * number 0 stands for all sessions without a row of their own. NULL-terminated list; this
+     * program uses the first query that succeeds. */
     const char *const *polls;
     const char *privilege; /* text for the user: the name of the privilege that a query needs, and
                               the part of the report that is missing without the privilege; NULL if
                               no privilege helps */
 
-    /* The type of a wait names a stage of the session's work, in which the session may run or wait.
-     * If the server is on this machine, the kernel reports whether the session waits, and the
-     * kernel's name for the wait becomes the event. */
+    /* True if the type of a wait only names a stage of the session's work, in which the session may
+     * run or wait. If the server is on this machine, the kernel reports whether the session waits,
+     * and the kernel's name for the wait becomes the event. */
     bool has_stages;
 
-    /* Query that returns at most one row, about the session that holds the lock for which the
-     * session with the number ? waits. The cells of the row: the holder's number, application or
-     * user, state and statement. NULL if the database does not show the holder. */
+    /* Query whose parameter ? is the number of a session that waits for a lock. The query returns
+     * at most one row, about the session that holds the lock. The cells of the row: the holder's
+     * number, application or user, state and statement. NULL if the database does not show the
+     * holder. */
     const char *blocker;
 
-    /* Queries that return names and numbers: counts that the server keeps. append reports how much
-     * the counts grew during the run. Queries that fail are skipped, because not every version of
-     * the server has every count; NULL-terminated. NULL if there are no such queries. */
+    /* NULL-terminated list of queries that return the names and values of the server's counts. This
+     * program reports how much the counts grew during the run. Queries that fail are skipped,
+     * because not every version of the server has every count. NULL if there are no such queries.
+     */
     const char *const *counters;
 
-    /* Queries for the times of SQL queries that have ended. After the run, append divides the share
-     * of WAIT_QUERY in the polls in proportion to these times. A row has the name of an operation
-     * or statement, a wait, and a time in any unit. A row with the wait "" has the whole time; the
-     * whole time less the times of the other rows is WAIT_REST. The first ? is the number of the
-     * session that asks. The second ? is the number of seconds since the polls began: the answer
-     * must leave out older SQL queries. append uses the first query that returns rows;
-     * NULL-terminated. NULL if the polls show each wait. */
+    /* NULL-terminated list of queries that return how long SQL queries that have ended waited, and
+     * for what. This program uses the first query in the list that returns rows. After the run, it
+     * divides the share of WAIT_QUERY in the polls in proportion to the returned times. The cells
+     * of a row: the name of an operation or statement, a wait, and a time in any unit. A row with
+     * the wait "" has the whole time of the operation or statement; the whole time minus the times
+     * of the other rows is WAIT_REST. The first ? is the number of the session that asks. The
+     * second ? is the number of seconds since the polls began: the answer must leave out older SQL
+     * queries. NULL if the polls show each wait. */
     const char *const *times;
     /* text for the user: why the queries in `times` returned no rows, and what helps */
     const char *no_times;
 
-    unsigned least_gap_ms; /* shortest time between two polls, in ms, if polls disturb the server;
-                              0: polls do not disturb the server */
+    unsigned least_gap_ms; /* minimum time between two polls, in ms; 0 if polls do not disturb the
+                              server */
 
-    /* The classes of waits; the first entry that fits counts. Case is ignored. A NULL fits every
-     * text. A type or event that ends in '*' fits every text that begins with the part before the
-     * '*'. The entry with two NULLs is the last entry: all other waits are WAIT_OTHER. */
+    /* Maps waits to classes: the first entry that matches a wait decides. Case is ignored. NULL
+     * matches every text. A type or event that ends in '*' matches every text that begins with the
+     * characters before the '*'. The entry with two NULLs ends the list and stands for WAIT_OTHER.
+     */
     const struct wait_meaning {
         const char *type, *event;
         enum wait_class class;
     } * meanings;
 };
 
-/* Statements that keep a short text with a table until the table is dropped: the mark by which
- * append recognises the tables that it created. $0 stands for the table's name, $1 for the table's
- * name as a literal, $6 for the text as a literal, $7 for the table's first column, and $8 and $9
- * for the new and the old text, each written as a quoted name. */
+/* Statements that store a short text with a table. The text, called the mark, stays until the table
+ * is dropped. By the mark, this program recognises the tables that it created. $0 stands for the
+ * table's name, $1 for the table's name as a literal, $6 for the text as a literal, $7 for the
+ * table's first column, and $8 and $9 for the new and the old text, each written as a quoted name.
+ */
 #define TABLE_MARK_PREFIX "made by append: "
 struct table_mark_statements {
     const char *read;  /* query that returns the text as one cell; ? is the table's name in this
                           query, in `place` and in `others` */
-    const char *place; /* query that returns one cell: the names of database and table or, if the
-                          server numbers its tables, the table's number; so a copy of the table with
-                          the same text has a different place */
-    /* queries that return objects that depend on the table. The first cell is a text such as
-     * "orders refers to it". The second cell is the object's name if the object is a table whose
-     * text contains TABLE_MARK_PREFIX: append then reads that table's mark. Otherwise the second
-     * cell is NULL or missing. Objects that append certainly created may be left out. Every query
-     * is run; NULL-terminated */
+    const char *place; /* query that returns one cell, which identifies the table: the table's
+                          number if the server numbers tables, otherwise the names of database and
+                          table. A copy of the table with the same text gives a different cell */
+    /* NULL-terminated list of queries that return objects that depend on the table; every query is
+     * run. The first cell is a text such as "orders refers to it". The second cell is the object's
+     * name if the object is a table whose text contains TABLE_MARK_PREFIX: this program then reads
+     * the mark of that table. Otherwise the second cell is NULL or missing. Objects that this
+     * program certainly created may be left out. */
     const char *const *others;
-    const char *write;       /* statement that replaces the text */
+    const char *write;       /* statement that sets the text */
     const char *write_parts; /* statement that writes the text to the partitions of a table that
-                                append has just created; NULL if not needed */
-    const char *erase;       /* statement that removes an old text, before `write`; NULL if `write`
-                                replaces an old text */
+                                this program has just created; NULL if not needed */
+    const char *erase; /* statement that removes the old text and is run before `write`; NULL if
+                          `write` replaces the old text */
 };
 
 /* Templates for a table that is divided into parts. $0 stands for the table's name and $2 for the
@@ -281,33 +289,35 @@ struct partition_statements {
                                  and parts by range */
     /* text for one part, by hash and by range; NULL if no such text is needed */
     const char *hash_part, *range_part;
-    bool are_tables; /* each part is a table, which a statement after CREATE TABLE makes; otherwise
-                        the parts are written in place of $9 */
+    bool are_tables; /* true: a statement after CREATE TABLE creates each part as a table; false:
+                        CREATE TABLE contains the parts in place of $9 */
     const char *least, *most;   /* bounds of the first and last part: written in place of $6 of the
                                    first part and $7 of the last part */
     const char *count;          /* query for the number of parts of the table whose name is
                                    the parameter */
-    bool excludes_foreign_keys; /* a table that is divided has no foreign keys, and no foreign key
-                                   refers to it */
+    bool excludes_foreign_keys; /* a divided table cannot have foreign keys, and foreign keys cannot
+                                   refer to a divided table */
 };
 
-/* Foreign keys of a database that takes FOREIGN KEY in CREATE TABLE. */
+/* Facts about a database that accepts FOREIGN KEY in CREATE TABLE. */
 struct foreign_key_statements {
-    const char *engine; /* the storage engine that keeps foreign keys; "" if any engine does */
+    const char *engine; /* the only storage engine that has foreign keys; "" if every engine has
+                           foreign keys */
     const char *count;  /* query for the number of foreign keys of the table whose name is the
                            parameter */
 };
 
-/* Queries for the server's settings that decide durability and speed, as they apply to this
- * session; and the values that weaken durability. */
+/* Queries for the server's settings that affect durability and speed, as the settings apply to this
+ * session, and a list of the values that weaken durability. */
 struct settings_queries {
-    const char *const *queries; /* queries that return names and values, one setting for each row;
-                                   append uses the first query that succeeds; NULL-terminated */
+    /* NULL-terminated list; each query returns names and values, one setting for each row; this
+     * program uses the first query that succeeds */
+    const char *const *queries;
 
-    /* Queries about one table, whose name is the parameter `?`. Every query is run; each returns
-     * names and values. If the table's rows are not durable, the returned name is the name of a
-     * setting in `weak`, and the value is the table's name. Other names and values describe the
-     * table: its indexes, triggers and foreign keys. NULL-terminated. */
+    /* NULL-terminated list of queries about one table, whose name is the parameter `?`. Every query
+     * is run; each returns names and values. If the table's rows are not durable, the returned name
+     * is the name of a setting in `weak`, and the value is the table's name. Other names and values
+     * describe the table: its indexes, triggers and foreign keys. */
     const char *const *table_queries;
 
     const struct weak_setting {
@@ -317,8 +327,8 @@ struct settings_queries {
     } * weak;                     /* settings that weaken durability; ends with a zeroed entry */
 };
 
-/* Statements with which append certify tests which data a server keeps. A member is NULL if the
- * database has no such statement. */
+/* Statements for `append certify`, the command that tests which data a server keeps. A member is
+ * NULL if the database has no such statement. */
 struct integrity_statements {
     /* statement that writes changed pages to the data files; $0 is the table */
     const char *checkpoint;
@@ -337,18 +347,19 @@ struct integrity_statements {
     const char *check;
 };
 
-/* A session's identity on the server, which distinguishes it from all other sessions. */
+/* A session's identity, which distinguishes the session from all other sessions on the server. */
 struct session_name {
     uint64_t number; /* the server's number for the session */
     uint16_t port;   /* the client's port, as the server sees it; 0: the connection has no port */
 };
 enum {
-    SESSION_NAMES_MAX = 500 /* most names in one call of end_sessions */
+    SESSION_NAMES_MAX = 500 /* maximum number of names in one call of end_sessions */
 };
 
-/* What an open connection knows about itself. "" and 0 mean unknown. */
+/* Facts about an open connection. "" and 0 mean unknown. A pointer with the note "static" points to
+ * data that lives as long as the program. */
 struct connection_info {
-    char host[256]; /* host as given: name, address, Unix socket or the socket's folder */
+    char host[256]; /* host from the user: name, address, Unix socket or its folder */
     uint16_t port;
     char user[128];
     char database[128];
@@ -363,11 +374,12 @@ struct connection_info {
     const struct sql_templates *templates;
     /* queries for the size of tables; static; NULL if unknown */
     const struct storage_queries *storage;
-    /* statements for the mark; static; NULL if the database keeps no text with a table */
+    /* statements for a table's mark; static; NULL if the database cannot store a text with a table
+     */
     const struct table_mark_statements *table_mark;
     /* queries for the server's settings; static; NULL if unknown */
     const struct settings_queries *settings;
-    /* statements for append certify; static; NULL if unknown */
+    /* statements for the command `append certify`; static; NULL if unknown */
     const struct integrity_statements *integrity;
     /* statement that lifts, for this connection, a server setting that limits the rows of a result;
      * static; NULL if there is no such setting */
@@ -376,8 +388,9 @@ struct connection_info {
      * name, the table's storage engine, and 1 if the table is in this database, else 0. Static;
      * NULL if the database has no such tables, or if this is unknown */
     const char *lasting_tables;
-    /* first words of statements that a rollback undoes, besides queries, INSERT, UPDATE, DELETE and
-     * similar statements; lower case; static; NULL-terminated; NULL if unknown */
+    /* NULL-terminated list of the first words, in lower case, of more statements that a rollback
+     * undoes; INSERT, UPDATE, DELETE and similar statements are left out; static; NULL if unknown
+     */
     const char *const *undone;
     bool has_schemas; /* a database is divided into schemas, and target.schema is the name of a
                          schema */
@@ -415,8 +428,8 @@ struct connection_info {
         *partitions; /* templates for partitions; static; NULL if the database cannot divide tables,
                         or if this is unknown */
     const struct foreign_key_statements
-        *foreign_keys; /* facts about foreign keys; static; NULL if CREATE TABLE takes no FOREIGN
-                          KEY, or if this is unknown */
+        *foreign_keys; /* facts about foreign keys; static; NULL if CREATE TABLE does not accept
+                          FOREIGN KEY, or if this is unknown */
     char note[240];    /* one line for the user about how this connection works */
     const struct wait_queries *waits; /* queries for waits; static; NULL if unknown */
 };
@@ -425,8 +438,8 @@ enum {
     STATEMENT_SLOTS_MAX = 4096
 };
 
-/* A statement to run, which never changes. With is_prepared, the statement outlives every
- * connection that has run it. */
+/* A statement to run. The struct never changes. If is_prepared is true, the struct outlives every
+ * connection that has run the statement. */
 struct statement {
     /* text in this database's dialect; parameters are ? outside quotes and comments */
     const char *sql;
@@ -439,8 +452,8 @@ struct statement {
     unsigned slot; /* 1 to STATEMENT_SLOTS_MAX: the connection keeps one prepared statement for each
                       slot; 0: the statement has no slot, and only the latest statement without a
                       slot stays prepared */
-    /* a column for each ? of a statement with a slot, with name "", type, size, precision and
-     * scale; NULL if the statement has no parameters */
+    /* describes each ? of a statement with a slot as a column: its name is "", its type, size,
+     * precision and scale are set. NULL if the statement has no parameters */
     const struct table *parameters;
 };
 
@@ -505,7 +518,7 @@ struct adapter {
     const char *engine_clause; /* the words between CREATE TABLE (...) and the name of a storage
                                   engine; NULL = the engine of a table cannot be chosen */
     /* SQL that creates the default table, syslog_table; for built-in adapters, schemas/syslog has
-     * this SQL. NULL if append does not create the table */
+     * this SQL. NULL if this program does not create the table */
     const char *syslog_sql;
     size_t stack_bytes; /* stack that a session's thread needs with this client library, in bytes */
     unsigned files_per_session; /* file descriptors that one connection keeps open */
@@ -525,11 +538,12 @@ struct adapter {
     const char *const *methods; /* ways to append, NULL-terminated; the first is the default. NULL =
                                    there is only one way */
 
-    /* Optional, both or neither. start loads the client library (`client_lib` is target.client_lib)
-     * and sets up its global state. The main thread calls start once, before any other operation
-     * except client_version and recognise. On OK, *library, which may stay NULL, is passed to every
-     * open in target.library, and to stop after the last close. On FATAL, the error names the
-     * places where the library was searched, or the missing symbol. */
+    /* Optional: an adapter has both functions or neither. start loads the client library
+     * (`client_lib` is target.client_lib) and sets up its global state. The main thread calls start
+     * once, before any other operation except client_version and recognise. On OK, *library, which
+     * may stay NULL, is passed to every open in target.library, and to stop after the last close.
+     * On FATAL, the error names the places where the library was searched, or the missing symbol.
+     */
     enum status (*start)(const char *client_lib, struct adapter_library **library,
                          struct error *error);
     void (*stop)(struct adapter_library *library);
@@ -542,9 +556,9 @@ struct adapter {
     enum status (*recognise)(const struct adapter *adapter, const char *host, uint16_t port,
                              unsigned timeout_ms, struct error *error);
 
-    /* Connects. On OK the caller owns *conn and ends it with close; otherwise *conn is NULL. LOST:
-     * the server is unreachable, timed out or has no room (see error.kind). FATAL: the credentials
-     * or the database are wrong. */
+    /* Connects. On OK the caller owns *conn and must call close; otherwise *conn is NULL. LOST: the
+     * server is unreachable, timed out or has no room (see error.kind). FATAL: the credentials or
+     * the database are wrong. */
     enum status (*open)(const struct adapter *adapter, const struct target *target,
                         struct adapter_conn **conn, struct error *error);
 
@@ -566,7 +580,7 @@ struct adapter {
                                 struct error *error);
 
     /* Optional. The caller has filled *info from target and adapter; inspect corrects the members
-     * that the connection knows better. Sends nothing to the server. */
+     * for which the connection has better values. inspect sends nothing to the server. */
     void (*inspect)(const struct adapter *adapter, struct adapter_conn *conn,
                     struct connection_info *info);
 
@@ -583,15 +597,15 @@ struct adapter {
      * connection, for example preparing statements. Its failures are reported by append_open. */
     void (*prepare_appends)(struct adapter_conn *conn, const struct table *table);
 
-    /* Opens one append into the columns of `table`, which outlives the connection. REJECTED with
-     * ERROR_BUSY: the session may call again. */
+    /* Begins an append to the columns of `table`. The struct `table` outlives the connection. After
+     * REJECTED with ERROR_BUSY, the session may call append_open again. */
     enum status (*append_open)(struct adapter_conn *conn, const struct table *table,
                                struct error *error);
 
     /* Hands over 1 to ROW_BATCH_MAX rows; called any number of times for each append, or not at
      * all. A failed call ends the append and sets *kept to the number of rows of this append that
-     * the server acknowledged as kept. The caller sets *kept to 0 before the call; an adapter that
-     * keeps all rows of an append or none does not set it. */
+     * the server acknowledged as kept. The caller sets *kept to 0 before the call; an adapter whose
+     * failed appends keep no rows does not set *kept. */
     enum status (*append_rows)(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error);
 
@@ -604,21 +618,22 @@ struct adapter {
      * doubt. */
     void (*append_lost)(const struct adapter_conn *conn, struct append_loss *loss);
 
-    /* Runs a statement and hands its rows to answer->take; append runs all its queries with run.
-     * `parameters` is a batch of one row with the values of the statement's ?, or NULL without
-     * parameters. When take returns false, the remaining rows are dropped and the result is OK, but
-     * the next call may return LOST.
+    /* Runs a statement and hands the returned rows to answer->take. This program runs all its own
+     * queries with this operation. `parameters` is a batch of one row with the values for the
+     * statement's ?, or NULL if the statement has no parameters. When take returns false, the
+     * remaining rows are dropped and the result is OK, but the next call may return LOST.
      *
-     * Outside begin and commit each statement is its own transaction. A statement that leaves a
-     * transaction open is undone: FATAL with ERROR_USAGE. Between begin and commit, a statement
-     * that ended the transaction is also FATAL with ERROR_USAGE, where the database reports it. */
+     * Outside begin and commit each statement is its own transaction. If a statement leaves a
+     * transaction open, the adapter undoes the statement and returns FATAL with ERROR_USAGE. If a
+     * statement between begin and commit ends the transaction and the database reports this, the
+     * result is also FATAL with ERROR_USAGE. */
     enum status (*run)(struct adapter_conn *conn, const struct statement *statement,
                        const struct batch *parameters, struct answer *answer, struct error *error);
 
     /* Optional. Prepares a statement. *prepared is NULL or the result of an earlier call,
      * successful or not; the new statement replaces the old one, on the server as well. On OK,
      * run_prepared runs *prepared. If *prepared is still NULL after OK, the statement was only
-     * checked, and append runs the statement with run. */
+     * checked, and the caller runs the statement with run. */
     enum status (*prepare)(struct adapter_conn *conn, const struct statement *statement,
                            struct adapter_prepared **prepared, struct error *error);
 
@@ -631,9 +646,10 @@ struct adapter {
                                 enum staleness *stale, struct error *error);
     void (*drop)(struct adapter_conn *conn, struct adapter_prepared *prepared);
 
-    /* Optional, all three or none. After a REJECTED statement only rollback is valid. begin
-     * REJECTED: no transaction is open. commit REJECTED: the server rolled back (error.kind says
-     * why), and no transaction is open. commit LOST: the transaction is in doubt. */
+    /* Optional: an adapter has all three functions or none. After a REJECTED statement only
+     * rollback is valid. If begin returns REJECTED, no transaction is open. If commit returns
+     * REJECTED, the server rolled the transaction back, and error.kind is the reason. If commit
+     * returns LOST, the transaction is in doubt. */
     enum status (*begin)(struct adapter_conn *conn, const struct transaction *transaction,
                          struct error *error);
     enum status (*commit)(struct adapter_conn *conn, struct error *error);

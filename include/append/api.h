@@ -1,16 +1,17 @@
-/* Common to the headers of this folder, which are the adapter contract. */
+/* Definitions that all headers of this folder need. The headers together are the adapter contract.
+ */
 #ifndef APPEND_API_H
 #define APPEND_API_H
 
-/* The version of the contract: the declarations of these headers and their meaning. Every change
- * that breaks adapters that are already built raises the version. */
+/* The version of the contract. A change of the declarations or of their meaning must raise the
+ * version if the change breaks adapters that are already built. */
 enum {
     ADAPTER_ABI = 1
 };
 
-/* Marks a prototype. The program exports the function under the linker name append_NAME, so that it
- * cannot clash with a function of a client library. The build exports the marked functions
- * (cmake/AppendAdapters.cmake) and no others. */
+/* Marks the prototype of a function that adapters may call. The linker name of the function is
+ * append_NAME, so that the function cannot clash with a function of a client library. The build
+ * (cmake/AppendAdapters.cmake) exports only the marked functions. */
 #define APPEND_API(name) __asm__("append_" #name)
 
 #endif

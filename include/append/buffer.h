@@ -1,4 +1,4 @@
-/* Buffers: text or bytes that grow, for example a statement that an adapter writes. */
+/* Buffers, to which text or bytes are added: for example a statement that an adapter writes. */
 #ifndef APPEND_BUFFER_H
 #define APPEND_BUFFER_H
 
@@ -8,10 +8,10 @@
 
 #include "append/api.h"
 
-/* A text or bytes that grow. One thread at a time uses a buffer. The buffer remembers a failed
- * allocation: later calls do nothing, and buffer_failed returns true. */
+/* A text or bytes to which more can be added. One thread at a time uses a buffer. After an
+ * allocation has failed, calls that add do nothing, and buffer_failed returns true. */
 struct buffer {
-    char *bytes; /* the content, with a '\0' after it once anything was added; owned */
+    char *bytes; /* the content; after the first addition, a '\0' follows the content; owned */
     size_t length;
     size_t capacity;
     bool has_failed;
@@ -21,11 +21,12 @@ struct buffer {
 void buffer_init(struct buffer *buffer) APPEND_API(buffer_init);
 void buffer_fini(struct buffer *buffer) APPEND_API(buffer_fini);
 
-/* Drops the content and a remembered failure; keeps the memory. */
+/* Removes the content and forgets a failed allocation. Keeps the memory. */
 void buffer_clear(struct buffer *buffer) APPEND_API(buffer_clear);
 
-/* Returns room for `bytes` bytes after the content; NULL when an allocation failed. The caller
- * writes there and then passes the end of its text to buffer_end. */
+/* Returns free memory for `bytes` bytes, which follows the content, or NULL if an allocation
+ * failed. The caller writes text to this memory and then passes the end of the text to buffer_end.
+ */
 char *buffer_reserve(struct buffer *buffer, size_t bytes) APPEND_API(buffer_reserve);
 
 static inline void buffer_end(struct buffer *buffer, char *end)
@@ -39,16 +40,18 @@ void buffer_add_text(struct buffer *buffer, const char *text) APPEND_API(buffer_
 void buffer_add_format(struct buffer *buffer, const char *format, ...) APPEND_API(buffer_add_format)
     __attribute__((format(printf, 2, 3)));
 
-/* Adds an identifier between `quote` characters and doubles the quotes inside it. With `quote` 0
+/* Adds an identifier between `quote` characters and doubles the quotes inside it. If `quote` is 0,
  * the identifier is added unchanged. */
 void buffer_add_identifier(struct buffer *buffer, const char *name, char quote)
     APPEND_API(buffer_add_identifier);
 
 /* Returns a stream that adds to the buffer; the caller closes it with fclose. Returns NULL if
- * memory runs out. Unlike with open_memstream, buffer_failed reports every incomplete content. */
+ * memory runs out. The reason to use this function and not open_memstream: buffer_failed reports
+ * that the content is incomplete. */
 FILE *buffer_open(struct buffer *buffer) APPEND_API(buffer_open);
 
-/* Returns true when an allocation failed since init or clear: the content is incomplete. */
+/* Returns true if an allocation has failed since buffer_init or buffer_clear, so that the content
+ * is incomplete. */
 bool buffer_failed(const struct buffer *buffer) APPEND_API(buffer_failed);
 
 /* Returns the content as text; "" when it is empty or an allocation failed. */

@@ -2,12 +2,12 @@
  * Waiting for a server, recognising a server's protocol, and the socket that a client library
  * opened for a connection. Any thread may call the functions.
  *
- * Some client libraries do not reveal their socket, and some have no call that reliably ends a
- * blocked call. ODBC's SQLCancel asks the server through a second connection, which hangs like the
- * first connection when the server hangs; in SQLite's ODBC driver, SQLCancel frees memory that the
- * blocked thread is using. Shutting the socket down works with all libraries. The libraries' own
- * time-outs cover only some steps of a connect: Machbase's library and OpenSSL wait forever for a
- * server that accepts the connection and stays silent.
+ * Some client libraries do not reveal their socket, and some have no function that reliably ends a
+ * blocked call. ODBC's SQLCancel asks the server through a second connection, which also hangs if
+ * the server hangs; in SQLite's ODBC driver, SQLCancel frees memory that the blocked thread is
+ * using. Shutting the socket down works with all libraries. The libraries' own time limits cover
+ * only some steps of connecting: Machbase's library and OpenSSL wait forever for a server that
+ * accepts the connection and stays silent.
  */
 #ifndef APPEND_CLIENT_SOCKET_H
 #define APPEND_CLIENT_SOCKET_H
@@ -30,8 +30,8 @@ struct client_socket {
 /* Runs connect(context) of a client library within target->connect_timeout_s. *socket receives the
  * last stream socket that this thread connects during the call. At the time limit, or when the
  * target is cancelled, that socket is shut down, and the result is LOST with ERROR_TIMEOUT or
- * ERROR_CANCELLED. FATAL with ERROR_SYSTEM: the machine cannot create the thread that watches all
- * running connects. */
+ * ERROR_CANCELLED. The result is FATAL with ERROR_SYSTEM if the thread that watches all running
+ * connects cannot be created. */
 enum status client_socket_connect(struct client_socket *socket, const struct target *target,
                                   enum status (*connect)(void *context, struct error *error),
                                   void *context, struct error *error)
@@ -63,17 +63,18 @@ bool client_socket_is_known(const struct client_socket *socket) APPEND_API(clien
 void client_socket_shut(const struct client_socket *socket, int direction)
     APPEND_API(client_socket_shut);
 
-/* Sends small packets at once (TCP_NODELAY). Returns false when that fails. */
+/* Makes the socket send small packets at once (TCP_NODELAY). Returns false on failure. */
 bool client_socket_set_no_delay(const struct client_socket *socket)
     APPEND_API(client_socket_set_no_delay);
 
-/* Returns true when the known socket was closed or either side has ended the connection. */
+/* Returns true if the socket is known and was closed, or if the client or the server has ended the
+ * connection. */
 bool client_socket_is_ended(const struct client_socket *socket) APPEND_API(client_socket_is_ended);
 
 enum {
     CLIENT_SOCKET_CANCELLED = -2,
 
-    /* TCP notices a silent peer within some 10 s, unless the target sets another time. IDLE_S:
+    /* TCP notices a silent peer within about 10 s, unless the target sets another time. IDLE_S:
      * seconds of idleness before the first probe. INTERVAL_S: seconds between probes. PROBES:
      * number of probes. ANSWER_MS: ms for which data may stay unacknowledged. */
     CLIENT_SOCKET_IDLE_S = 5,
@@ -83,18 +84,19 @@ enum {
 };
 #define CLIENT_SOCKET_FOREVER INT64_MAX
 
-/* Returns how long TCP waits for a peer that acknowledges nothing, in ms: answer_timeout_ms, or the
- * default of all adapters when answer_timeout_ms is 0. */
+/* Returns the time without an acknowledgement after which TCP ends the connection, in ms:
+ * answer_timeout_ms, or CLIENT_SOCKET_ANSWER_MS if answer_timeout_ms is 0. */
 unsigned client_socket_answer_ms(unsigned answer_timeout_ms) APPEND_API(client_socket_answer_ms);
 
-/* Makes TCP watch the peer of a socket, with CLIENT_SOCKET_IDLE_S, CLIENT_SOCKET_INTERVAL_S and
- * CLIENT_SOCKET_PROBES. An answer_timeout_ms other than 0 replaces CLIENT_SOCKET_ANSWER_MS. */
+/* Makes TCP check whether the peer of a socket still answers, with CLIENT_SOCKET_IDLE_S,
+ * CLIENT_SOCKET_INTERVAL_S and CLIENT_SOCKET_PROBES. An answer_timeout_ms other than 0 replaces
+ * CLIENT_SOCKET_ANSWER_MS. */
 void client_socket_watch_peer(int descriptor, unsigned answer_timeout_ms)
     APPEND_API(client_socket_watch_peer);
 
-/* Waits like poll for one descriptor, until until_ns (CLOCK_MONOTONIC, ns) or
- * CLIENT_SOCKET_FOREVER. Calls is_cancelled, which may be NULL, from time to time, and returns
- * CLIENT_SOCKET_CANCELLED when is_cancelled returns true. */
+/* Waits for one descriptor, with the results of poll, until the moment `until_ns` (CLOCK_MONOTONIC,
+ * ns); CLIENT_SOCKET_FOREVER means no time limit. Calls is_cancelled, which may be NULL, from time
+ * to time, and returns CLIENT_SOCKET_CANCELLED when is_cancelled returns true. */
 int client_socket_wait(int descriptor, short events, int64_t until_ns, bool (*is_cancelled)(void))
     APPEND_API(client_socket_wait);
 
@@ -108,9 +110,9 @@ struct client_deadline {
     enum error_kind ended; /* reason why waiting ended: ERROR_TIMEOUT or ERROR_CANCELLED */
 };
 
-/* Starts the time limit. With `server_speaks_first`, target.speaks_another_protocol is called if
- * the server stays silent for some seconds, to check whether the server speaks the protocol of
- * another database. */
+/* Starts the time limit. If server_speaks_first is true and the server stays silent for some
+ * seconds, target.speaks_another_protocol is called and checks whether the server speaks the
+ * protocol of another database. */
 void client_deadline_begin(struct client_deadline *deadline, const struct target *target,
                            bool server_speaks_first) APPEND_API(client_deadline_begin);
 
@@ -122,8 +124,7 @@ int client_deadline_wait(struct client_deadline *deadline, int descriptor, short
 enum probe_answer {
     PROBE_NO,
     PROBE_YES,
-    PROBE_MORE, /* the bytes so far are the beginning of a valid answer, which TCP may split
-                   anywhere */
+    PROBE_MORE, /* the bytes are the beginning of a valid answer, and more bytes may arrive */
 };
 
 /* A protocol, and how to recognise its servers. */
@@ -135,8 +136,9 @@ struct probe {
     size_t question_bytes;
     enum probe_answer (*recognise)(const unsigned char *answer, size_t length);
 
-    /* Replaces recognise for answers of any length: takes each part of the answer when the part
-     * arrives, and may change the part. Length 0: the server has ended the connection. */
+    /* Used in place of recognise if answers may have any length. Called with each part of the
+     * answer when the part arrives; the function may change the bytes of the part. Length 0 means
+     * that the server has ended the connection. */
     enum probe_answer (*parse_part)(void *context, char *part, size_t length);
     void *context;
 };

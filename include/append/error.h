@@ -24,7 +24,7 @@ enum status {
     STATUS_FATAL,    /* continuing is pointless: wrong password, no such table, out of memory */
 };
 
-/* The reason why a call failed. Ledgers, exit codes and retries use this grouping. */
+/* The reason why a call failed. Reports, exit codes and retries depend on the kind of an error. */
 enum error_kind {
     ERROR_NONE,
     ERROR_USAGE,       /* the request makes no sense */
@@ -38,17 +38,17 @@ enum error_kind {
     ERROR_DEADLOCK, /* the server rolled back to end a deadlock: the transaction may be retried */
     ERROR_SERIALIZATION, /* the server rolled back because of a conflict with another transaction:
                             the transaction may be retried */
-    ERROR_READ_ONLY, /* the server takes no writes: it is a standby or read-only, perhaps only for a
-                        time */
-    ERROR_DUPLICATE, /* the server refused the rows: a unique key already exists */
-    ERROR_DATA,      /* the server refused the rows for another reason */
-    ERROR_EXISTS,    /* an index with this name already exists */
-    ERROR_UNSUPPORTED, /* the adapter or the server cannot do this */
-    ERROR_CONNECTION,  /* an open connection was lost */
-    ERROR_SERVER,      /* the server failed in another way; see sqlstate and text */
-    ERROR_CANCELLED,   /* the call was given up because the program is ending */
-    ERROR_MEMORY,      /* this program is out of memory */
-    ERROR_SYSTEM,      /* a system call of this program failed; native_code is errno */
+    ERROR_READ_ONLY,     /* the server does not accept writes, because it is a standby or read-only,
+                            perhaps temporarily */
+    ERROR_DUPLICATE,     /* the server refused the rows: a unique key already exists */
+    ERROR_DATA,          /* the server refused the rows for another reason */
+    ERROR_EXISTS,        /* an index with this name already exists */
+    ERROR_UNSUPPORTED,   /* the adapter or the server cannot do this */
+    ERROR_CONNECTION,    /* an open connection was lost */
+    ERROR_SERVER,        /* the server failed in another way; see sqlstate and text */
+    ERROR_CANCELLED,     /* the call was given up because the program is ending */
+    ERROR_MEMORY,        /* this program is out of memory */
+    ERROR_SYSTEM,        /* a system call of this program failed; native_code is errno */
 };
 
 struct error {
@@ -57,22 +57,22 @@ struct error {
     char sqlstate[ERROR_SQLSTATE_BYTES]; /* SQLSTATE: five characters, or empty */
     char text[ERROR_TEXT_BYTES]; /* message: one line, without line breaks, truncated if too long */
 
-    /* The limit that was reached, a static string: the name of the server's setting
-     * (session_limit.name), "" for an unknown setting, or ERROR_LIMIT_... NULL: no limit was
-     * reached. */
+    /* The limit that was reached, as a static string: the name of the server's setting
+     * (session_limit.name), "" for an unknown setting, or one of the constants ERROR_LIMIT_...
+     * below. NULL: no limit was reached. */
     const char *limit;
 };
 
-/* Values of error.limit. TASKS: the server's system had no process or thread left for one more
- * session. TASKS_LIKELY: the server behaves as if this were so. */
+/* Values of error.limit. TASKS: the server could not create a process or thread for one more
+ * session. TASKS_LIKELY: this is likely, but the server did not report it. */
 #define ERROR_LIMIT_TASKS "tasks"
 #define ERROR_LIMIT_TASKS_LIKELY "tasks?"
 
 void error_clear(struct error *error) APPEND_API(error_clear);
 
-/* Records an error, unless `error` already holds an earlier error, and returns true when this error
- * was recorded. `error` and `sqlstate` may be NULL. Blanks, tabs and line breaks in a row become
- * one blank; other control characters become '?'. */
+/* Records an error, unless `error` already holds an earlier error. Returns true if this call
+ * recorded its error. `error` and `sqlstate` may be NULL. In the text, each run of blanks, tabs and
+ * line breaks becomes one blank; other control characters become '?'. */
 bool error_set(struct error *error, enum error_kind kind, int native_code, const char *sqlstate,
                const char *format, ...) APPEND_API(error_set) __attribute__((format(printf, 5, 6)));
 

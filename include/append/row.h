@@ -2,8 +2,8 @@
  * Rows as adapters see them: a table's columns, and batches of values in column arrays.
  *
  * Batches are borrowed: an adapter may read a batch until the adapter's function returns, and keeps
- * no pointer to the batch. A struct table is filled once during set-up; afterwards any thread may
- * read the table, and none changes it.
+ * no pointer to the batch. A struct table is filled during set-up. Afterwards the struct does not
+ * change, and any thread may read it.
  */
 #ifndef APPEND_ROW_H
 #define APPEND_ROW_H
@@ -16,9 +16,9 @@
 #include "append/error.h"
 
 enum {
-    ROW_NAME_BYTES = 260, /* longest identifier with its terminator */
+    ROW_NAME_BYTES = 260, /* size of the longest identifier with its '\0' */
     ROW_TYPE_NAME_BYTES = 80,
-    ROW_BATCH_MAX = 256, /* most rows in a batch */
+    ROW_BATCH_MAX = 256, /* maximum number of rows in a batch */
     ROW_COLUMNS_MAX = 1600,
 };
 
@@ -45,7 +45,7 @@ enum {
     X(IP6, "ip6", ip6, ADDRESS, UNKNOWN)    /* 16 bytes in network order */
 
 enum column_type {
-    COLUMN_UNSUPPORTED, /* a type that append cannot generate values for; see type_name */
+    COLUMN_UNSUPPORTED, /* a type for which this program cannot generate values; see type_name */
 #define COLUMN_TYPE(id, name, member, is, takes) COLUMN_##id,
     COLUMN_TYPES(COLUMN_TYPE)
 #undef COLUMN_TYPE
@@ -77,22 +77,22 @@ struct column {
     char name[ROW_NAME_BYTES];
     char type_name[ROW_TYPE_NAME_BYTES]; /* the type as the database writes it, for messages */
     enum column_type type;
-    uint32_t size;     /* longest text in characters or bytes; 0 = no limit */
+    uint32_t size;     /* maximum length of a text in characters, or of bytes; 0 = no limit */
     uint8_t precision; /* COLUMN_DECIMAL: total digits; 0 = no limit */
     uint8_t scale;     /* COLUMN_DECIMAL: digits after the point; COLUMN_TIME and COLUMN_TIMESTAMP:
                           digits of the fraction of a second, if the adapter queries their number */
     uint32_t native_type; /* the adapter's own number of the type (PostgreSQL: its OID) */
     bool is_nullable;
-    bool is_unique;    /* the column alone is a primary key or unique index: values must differ */
+    bool is_unique; /* a primary key or unique index has only this column, so values must differ */
     bool has_default;  /* the database fills the column when a statement leaves it out */
-    bool is_generated; /* the database computes the column; it cannot be written */
+    bool is_generated; /* the database computes the values, so no statement may write them */
 };
 
 struct table {
     char name[ROW_NAME_BYTES];        /* the table's name as the user wrote it, unquoted */
     char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" if the database has only one engine */
-    bool is_missing; /* the table does not exist yet: the first row creates it, with the columns
-                        that append declares */
+    bool is_missing; /* the table does not exist yet: the first row creates the table, with the
+                        columns that this program declares */
     size_t column_count;
     struct column *columns; /* the columns; owned: table_fini frees the array */
 };
@@ -101,7 +101,7 @@ struct table {
 enum status table_init(struct table *table, const char *name, struct error *error)
     APPEND_API(table_init);
 
-/* Appends a copy of `column`. Fails when memory runs out, or when the table already has
+/* Adds a copy of `column` to the table. Fails when memory runs out, or when the table already has
  * ROW_COLUMNS_MAX columns. */
 enum status table_add_column(struct table *table, const struct column *column, struct error *error)
     APPEND_API(table_add_column);
@@ -146,8 +146,8 @@ struct batch {
     const struct column_data *columns; /* table->column_count entries, in the table's order */
 };
 
-/* Returns the size of all values together, in bytes. A text counts its own length, any other value
- * the size of an array element, and a NULL 0 bytes. */
+/* Returns the size of all values together, in bytes. The size of a text is its length, the size of
+ * any other value is the size of an array element, and the size of a NULL is 0. */
 uint64_t batch_bytes(const struct batch *batch) APPEND_API(batch_bytes);
 
 #endif

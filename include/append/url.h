@@ -13,7 +13,7 @@ enum {
 
 struct url_parameter {
     char key[URL_KEY_BYTES];
-    char value[URL_VALUE_BYTES]; /* the value; "" without a '=' */
+    char value[URL_VALUE_BYTES]; /* the value; "" if the parameter has no '=' */
 };
 
 /* Takes the next parameter from *rest and decodes it; skips empty parameters. *is_good is set to

@@ -37,7 +37,7 @@ void civil_time_of(const struct column *column, union column_values values, size
 size_t value_text_write(char *out, const struct column *column, union column_values values,
                         size_t row, unsigned digits) APPEND_API(value_text_write);
 
-/* Write one number like value_text_write; an integer takes at most 20 bytes. */
+/* Both functions write one number like value_text_write. An integer needs at most 20 bytes. */
 size_t value_text_integer(char *out, int64_t value) APPEND_API(value_text_integer);
 size_t value_text_real(char *out, double value, bool is_float) APPEND_API(value_text_real);
 
@@ -71,7 +71,7 @@ static inline bool value_store_integer(enum column_type type, int64_t number, vo
 /* The powers of ten from 10^0 to 10^19, indexed by the exponent. */
 extern const uint64_t value_powers_of_ten[20] APPEND_API(value_powers_of_ten);
 
-/* Returns the limit for the unscaled integers of a COLUMN_DECIMAL: their absolute values are below
+/* Returns a limit for a COLUMN_DECIMAL: the absolute values of its unscaled integers are less than
  * the limit. */
 int64_t value_decimal_limit(const struct column *column) APPEND_API(value_decimal_limit);
 

@@ -88,7 +88,8 @@ static bool inspect(const char *program, const char *name, struct container *con
 }
 
 /* Fills container->cgroup with the cgroup folder in which `controller` counts the container's
- * memory; the controller "" is cgroup version 2. Returns false if there is no such folder. */
+ * memory. `controller` "" stands for cgroup version 2. Returns false if the folder does not exist
+ * or cannot be used. */
 static bool find_folder(int proc, const char *controller, struct container *container)
 {
     struct cgroup_folder folder;
@@ -105,8 +106,8 @@ static bool find_folder(int proc, const char *controller, struct container *cont
     return true;
 }
 
-/* Finds the container's place on this machine. Returns false if the process does not belong to the
- * container: then docker or podman works on another machine. */
+/* Finds the container's cgroup on this machine. Returns false if the process on this machine is not
+ * in the container, because docker or podman may work on another machine. */
 static bool find_place(int proc, struct container *container)
 {
     char path[64];

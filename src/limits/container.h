@@ -1,6 +1,6 @@
 /*
- * Finds the container that a server runs in: from its name to its first process and its cgroup on
- * this machine. Runs the command-line programs of Docker and Podman.
+ * Finds the container in which a server runs: its first process and its cgroup on this machine. To
+ * do this, runs the command-line programs of Docker and Podman with the container's name.
  */
 #ifndef LIMITS_CONTAINER_H
 #define LIMITS_CONTAINER_H
@@ -20,16 +20,17 @@ struct container {
     bool is_running;
     pid_t pid; /* id of the container's first process, as seen from this machine */
     char cgroup[CGROUP_PATH_BYTES]; /* the cgroup folder with the container's memory.stat; "": the
-                                       folder is unknown, so the container's processes are measured
-                                       instead */
+                                       folder is unknown, and the sampler measures the container's
+                                       processes instead */
 };
 
 /* Parses the output of `docker inspect` and `podman inspect` for one container: a JSON array of one
  * object. Fills id, state, is_running and pid. Returns false if the text is something else. */
 bool container_parse(const char *text, size_t length, struct container *container);
 
-/* Cuts the path of a cgroup after the part that contains the container's id, because the cgroups of
- * the later parts were made inside the container. Returns false if no part contains the id. */
+/* Shortens the path of a cgroup: the part that contains the container's id becomes the last part,
+ * because the cgroups below it were created inside the container. Returns false if no part contains
+ * the id. */
 bool container_cut_path(char *path, const char *id);
 
 /* Finds the container that the plan names. Does nothing if the plan names no container. Returns

@@ -13,12 +13,13 @@
 #include "base/text.h"
 #include "measure/server_find.h"
 
-/* How long to wait until a server that has ended disappears from /proc, and the pause between two
- * looks at /proc. A process that ends closes its connections shortly before it disappears. */
+/* After connections were lost, this program checks whether the server's process has disappeared
+ * from /proc. END_LIMIT_NS: maximum time of the check, which is needed because a process closes its
+ * connections shortly before it disappears. END_PAUSE_NS: pause between two readings of /proc. */
 #define END_LIMIT_NS (500 * MONO_NS_PER_MS)
 #define END_PAUSE_NS (20 * MONO_NS_PER_MS)
 
-/* A resource that sessions were short of. */
+/* The reason why sessions failed, if a limit may be the cause: usually a resource that ran out. */
 enum shortage {
     SHORTAGE_NONE,
     SHORTAGE_THREAD,         /* this program could not start a thread */
@@ -33,7 +34,8 @@ enum shortage {
     SHORTAGES,
 };
 
-/* Returns the shortage that an errno of this program shows. */
+/* Maps an errno of this program to a shortage. `is_connect`: the failed call connected a session.
+ */
 static enum shortage classify_errno(int number, bool is_connect)
 {
     switch (number) {
@@ -50,7 +52,7 @@ static enum shortage classify_errno(int number, bool is_connect)
     }
 }
 
-/* Returns the shortage that a reported limit stands for; `limit` may be NULL. */
+/* Maps error.limit to a shortage. `limit` may be NULL. */
 static enum shortage classify_limit(const char *limit)
 {
     if (limit == NULL) {
@@ -61,7 +63,7 @@ static enum shortage classify_limit(const char *limit)
     return is_task ? SHORTAGE_SERVER_TASK : SHORTAGE_SETTING;
 }
 
-/* Returns the shortage that the cause of a failed session shows. */
+/* Maps the cause of failed sessions to a shortage. */
 static enum shortage classify(const struct cause *cause)
 {
     const bool is_connect = cause->phase == CAUSE_CONNECT || cause->phase == CAUSE_HOST;
@@ -95,8 +97,8 @@ static const struct limit *find_limit(const struct limit_list *list, enum limit_
     return NULL;
 }
 
-/* Returns whether some process listens on the port, even if append has no permission to see the
- * process. */
+/* Returns whether some process listens on the port, even if this program may not see the process.
+ */
 static bool is_port_open(int proc, uint16_t port)
 {
     struct procfs_inodes listeners = {.count = 0};
@@ -105,8 +107,8 @@ static bool is_port_open(int proc, uint16_t port)
 }
 
 /* Reads the counters. The counters of listeners come from the server's network namespace, or from
- * this program's if the server's process is unknown. The counters of a cgroup are in a file next to
- * the cgroup's limit. */
+ * this program's network namespace if the server's process is unknown. The counters of a cgroup are
+ * in a file next to the cgroup's limit. */
 static void read_counters(const struct evidence *evidence, int64_t counters[EVIDENCE_COUNTERS])
 {
     static const struct {
@@ -155,7 +157,8 @@ static void read_counters(const struct evidence *evidence, int64_t counters[EVID
     buffer_fini(&text);
 }
 
-/* Looks for a server, and adds it unless it is known already. */
+/* Looks for the process of a server, and adds the server to *evidence if it is not in *evidence
+ * yet. */
 static void add_server(struct evidence *evidence, int proc, const struct server_place *place,
                        pid_t pid)
 {
@@ -207,8 +210,8 @@ void evidence_capture(struct evidence *evidence)
     limits_read(evidence->question, &evidence->shortage);
 }
 
-/* Returns whether sessions failed for `shortage`. With `is_later_only`, only failures to reconnect
- * count. */
+/* Returns whether sessions failed because of `shortage`. If is_later_only is true, only failures to
+ * reconnect count. */
 static bool has_shortage(const struct result *result, enum shortage shortage, bool is_later_only)
 {
     for (size_t i = 0; i < result->causes.count; i++) {
@@ -225,8 +228,8 @@ bool evidence_needs_settings(const struct result *result)
     return has_shortage(result, SHORTAGE_SETTING, true);
 }
 
-/* Returns whether the server still runs. Its pid may belong to another process by now. A process
- * that cannot be read counts as running. */
+/* Returns whether the server still runs. The start time is compared, because another process may
+ * have the same pid now. A process that cannot be read counts as running. */
 static bool is_server_there(int proc, const struct evidence_server *server)
 {
     const struct procfs_process *before = &server->process;
@@ -239,7 +242,7 @@ static bool is_server_there(int proc, const struct evidence_server *server)
                : errno != ENOENT && errno != ESRCH;
 }
 
-/* Notes which servers have ended. Returns whether at least one server has ended. */
+/* Sets `is_gone` of every server. Returns whether at least one server has ended. */
 static bool find_gone(struct evidence *evidence)
 {
     bool is_gone = false;
@@ -274,14 +277,14 @@ void evidence_find_limits(struct evidence *evidence, const struct result *result
     evidence_name_limits(evidence, result, findings);
 }
 
-/* A shortage that is attributed to a limit, with its causes taken together. */
+/* All causes of one shortage, for which a limit is to be named. */
 struct attribution {
     const struct evidence *evidence;
     const struct result *result;
     struct findings *findings;
     const struct cause *first; /* the earliest cause; NULL if there is no cause */
     uint64_t sessions;
-    uint64_t tries; /* number of failed tries of sessions that reconnected */
+    uint64_t tries; /* number of failed attempts of sessions to reconnect */
 };
 
 /* The limits that can prevent the creation of a process or thread. */
@@ -289,7 +292,7 @@ static const enum limit_id task_limits[] = {
     LIMIT_USER_TASKS, LIMIT_CGROUP_TASKS,  LIMIT_THREADS_MAX, LIMIT_PID_MAX,
     LIMIT_MAP_COUNT,  LIMIT_ADDRESS_SPACE, LIMIT_COMMIT};
 
-/* Appends to the evidence of a finding. */
+/* Adds text to finding->evidence. */
 __attribute__((format(printf, 2, 3))) static void say(struct finding *finding, const char *format,
                                                       ...)
 {
@@ -305,16 +308,16 @@ static uint64_t room_of(const struct limit *limit)
     return limits_room(limit->allowed, limit->used);
 }
 
-/* Returns whether there is no room for one more session. Tolerates some change, because other
- * processes may have come and gone during the reading. */
+/* Returns whether the limit has no room for one more session. A very small amount of room counts as
+ * no room, because other processes may have ended before the limit was read. */
 static bool is_full(const struct limit *limit)
 {
     return limit != NULL && limit->allowed != LIMIT_NONE &&
            room_of(limit) <= limit->allowed / 1000 + 2 + limit->each;
 }
 
-/* Returns a limit as it was read while sessions failed, or NULL if it was not read. A limit of the
- * whole machine is listed only once, as the client's limit. */
+/* Returns a limit with the values that were read while sessions failed, or NULL if the limit was
+ * not read. A limit of the whole machine is listed only once, as the client's limit. */
 static const struct limit *find_short(const struct attribution *attribution, enum limit_id id,
                                       enum limit_side side)
 {
@@ -326,7 +329,7 @@ static const struct limit *find_short(const struct attribution *attribution, enu
                : limit;
 }
 
-/* Adds a finding. `name` is replaced by add_limit if the limit is known. */
+/* Adds a finding. If the limit is known, the caller also calls add_limit, which replaces `name`. */
 static struct finding *add_finding(const struct attribution *attribution, enum limit_id id,
                                    enum limit_side side, const char *name)
 {
@@ -341,7 +344,8 @@ static struct finding *add_finding(const struct attribution *attribution, enum l
 }
 
 /* Adds the limit's name, and the advice on how to raise the limit, to the finding. Prefers the
- * advice from before the run, because that advice allows for all sessions. */
+ * advice from before the run, because that advice was written for all sessions. If says_use is
+ * true, the finding also says how much of the limit was in use. */
 static void add_limit(const struct attribution *attribution, struct finding *finding,
                       const struct limit *limit, bool says_use)
 {
@@ -359,7 +363,7 @@ static void add_limit(const struct attribution *attribution, struct finding *fin
 }
 
 /* Names the limit that prevented the creation of tasks: the cgroup's limit if the cgroup's counter
- * of refusals grew, else the full limit with the least room. */
+ * of refusals grew; otherwise the limit with the least room among the limits that were reached. */
 static void name_tasks(const struct attribution *attribution, enum limit_side side)
 {
     const struct error *error = &attribution->first->error;
@@ -413,8 +417,8 @@ static void name_tasks(const struct attribution *attribution, enum limit_side si
     }
 }
 
-/* Names the limit that an errno with a single meaning shows. Adds how much of the limit was in use,
- * as a confirmation. */
+/* Names the limit for a shortage that only one limit can cause. Adds how much of the limit was in
+ * use, to confirm the finding. */
 static void name_own(const struct attribution *attribution, enum shortage shortage)
 {
     const bool is_ports = shortage == SHORTAGE_PORTS;
@@ -433,7 +437,7 @@ static void name_own(const struct attribution *attribution, enum shortage shorta
     if (limit != NULL) {
         add_limit(attribution, finding, limit, true);
     } else if (before != NULL && before->allowed != LIMIT_NONE) {
-        /* without a free descriptor nothing could be read at that time */
+        /* the limit could not be read while sessions failed, because no descriptor was free */
         add_limit(attribution, finding, before, false);
         say(finding, "; %s %s allowed", UNITS_COUNT(before->allowed), before->unit);
     }
@@ -478,7 +482,8 @@ static void name_setting(const struct attribution *attribution, const struct cau
         return;
     }
     if (is_later) {
-        /* the use is left out, because the server may have been restarted since */
+        /* the number in use is left out, because the server may have been restarted since it was
+         * read */
         say(finding, "; %s allowed %s the run", UNITS_COUNT(limit->allowed),
             is_after ? "after" : "before");
         return;
@@ -497,8 +502,8 @@ static void name_setting(const struct attribution *attribution, const struct cau
     }
 }
 
-/* Adds the finding of a full listen backlog. The length of the backlog is a setting of the server,
- * and the kernel has an upper limit for it. */
+/* Adds the finding that the listen backlog was full. The length of the backlog is a setting of the
+ * server, and the kernel has an upper limit for it. */
 static struct finding *add_backlog(const struct attribution *attribution)
 {
     struct finding *finding =
@@ -509,8 +514,8 @@ static struct finding *add_backlog(const struct attribution *attribution)
     return finding;
 }
 
-/* Names the limit because of which connects had no answer: the server had no free descriptor to
- * accept a connection, or its accept queue was full. */
+/* Names the limit because of which connects were not answered: the server had no free descriptor to
+ * accept a connection, or the server's accept queue was full. */
 static void name_silence(const struct attribution *attribution)
 {
     const uint64_t *growth = attribution->evidence->growth;
@@ -612,8 +617,8 @@ void evidence_name_limits(const struct evidence *evidence, const struct result *
             if (attribution.first == NULL || cause->first_ns < attribution.first->first_ns) {
                 attribution.first = cause;
             }
-            /* each cause is named separately: causes may concern different settings of the
-             * server */
+            /* a finding is added for each cause, because causes may concern different settings of
+             * the server */
             if (shortage == SHORTAGE_SETTING) {
                 name_setting(&attribution, cause);
                 attribution.sessions = 0;

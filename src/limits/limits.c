@@ -48,7 +48,7 @@ void limits_question_init(struct limits_question *question, const struct plan *p
         .other_threads = LIMITS_OTHER_THREADS + ((adapter->flags & ADAPTER_WATCHED) != 0 ? 1U : 0U),
     };
     question->other_files += is_embedded ? LIMITS_EMBEDDED_FILES : 0;
-    if (plan->waits != WAITS_OFF) { /* the watch of the waits opens a connection, and /proc */
+    if (plan->waits != WAITS_OFF) { /* the polls of waits need a connection and /proc */
         question->other_files += files + 2;
         question->other_threads += connection == NULL ? 1 : 0;
     }
@@ -86,15 +86,15 @@ void limits_allow_files(const struct limits_question *question, uint64_t spare)
 }
 
 enum {
-    RESERVED_PIDS = 300, /* lower pids are not reused */
+    RESERVED_PIDS = 300, /* the kernel does not reuse pids below this number */
     MAPS_PER_THREAD = 2, /* maps of a thread: its stack and its guard */
     GUARD_BYTES = 4096,  /* size of the guard below each stack */
 
-    /* Resident memory for each session. These are estimates from measurements, because the real use
-     * is unknown. CLIENT_BYTES: 37 KiB in this program, and the rest in the kernel for a thread and
-     * a socket. EMBEDDED_BYTES: this program with SQLite's page cache for each connection.
-     * SCRIPT_BYTES: the script's Lua state. SERVER_PROCESS_BYTES: a backend of PostgreSQL.
-     * SERVER_THREAD_BYTES: a thread of MariaDB. */
+    /* Resident memory of one session. The values are estimates from measurements, because the real
+     * use is unknown. CLIENT_BYTES: 37 KiB in this program; the rest is the kernel's memory for a
+     * thread and a socket. EMBEDDED_BYTES: memory in this program, including SQLite's page cache of
+     * a connection. SCRIPT_BYTES: the script's Lua state. SERVER_PROCESS_BYTES: a backend of
+     * PostgreSQL. SERVER_THREAD_BYTES: a thread of MariaDB. */
     CLIENT_BYTES = 72 * 1024,
     EMBEDDED_BYTES = 192 * 1024,
     SCRIPT_BYTES = 32 * 1024,
@@ -118,7 +118,7 @@ struct limited_process {
     uint64_t user_tasks; /* number of tasks that the process's user has now */
     bool is_contained;   /* the process runs in a container of docker, podman or kubernetes, which
                             sets the process's limits */
-    bool is_podman;      /* with is_contained: the container belongs to Podman */
+    bool is_podman;      /* valid if is_contained is true: the container belongs to Podman */
     char unit[80]; /* systemd unit that sets the process's limits; "": a login sets them, or the
                       unit is unknown */
     char user[40]; /* name of the user who owns the process */
@@ -132,22 +132,22 @@ struct survey {
     struct buffer text; /* text of the file that was read last */
     struct limited_process client;
     struct limited_process server;
-    uint64_t low_tasks; /* number of tasks whose pid is not reused */
+    uint64_t low_tasks; /* number of tasks whose pid is below RESERVED_PIDS */
 
     /* The needs of a session on this machine, in this program and in a server that runs here. */
     uint64_t client_bytes;
     uint64_t server_bytes;
     uint64_t server_tasks;
-    uint64_t arenas; /* arenas of the allocator that threads may still add: eight per CPU, less the
-                        first */
+    uint64_t arenas; /* number of arenas that the allocator may create for threads: 8 per CPU, minus
+                        the first arena, which already exists */
 };
 
 /* A limit while it is being read. */
 struct draft {
     const struct limited_process *process;
-    struct limit limit;   /* the limit: all members except needed, sessions, grade and fix */
-    uint64_t fixed;       /* amount needed in addition to the needs of the sessions */
-    uint64_t spare;       /* amount that is added to the value to which the limit is to be raised */
+    struct limit limit; /* the limit: all members except needed, sessions, grade and fix */
+    uint64_t fixed;     /* amount needed in addition to the needs of the sessions */
+    uint64_t spare; /* amount by which the advised value of the limit exceeds the needed value */
     uint64_t raisable_to; /* the highest value that the user may set without privilege */
     const char *fix; /* advice on how to raise the limit; NULL if the row's fix function writes the
                         advice */
@@ -178,9 +178,9 @@ static uint64_t sessions_elsewhere(const struct limits_question *question,
     return limits_is_of_process(limit) ? question->in_other_processes : question->on_other_machines;
 }
 
-/* Returns the number of hosts that divide the sessions among them for this limit, because each host
- * has a limit of its own. This machine has each limit only once, so the number is 1, except for
- * local ports: connections to different hosts may use the same local port. */
+/* Returns the number of hosts if each host has its own limit for its part of the sessions,
+ * otherwise 1. A limit of this machine applies to the sessions of all hosts. Local ports are an
+ * exception: connections to different hosts may use the same local port. */
 static uint64_t hosts_of(const struct limits_question *question, const struct limit *limit)
 {
     const bool is_shared = limit->side == LIMIT_CLIENT && limit->id != LIMIT_PORTS;
@@ -205,12 +205,12 @@ static struct limit *add_limit(struct survey *survey, const struct draft *draft)
     if (entry->sessions < asked) {
         entry->grade = entry->is_estimate ? LIMIT_WARN : LIMIT_FAIL;
     }
-    /* the result counts the sessions of the whole run */
+    /* add the sessions to which the limit does not apply */
     entry->sessions += entry->sessions < LIMIT_NONE ? others : 0;
     return entry;
 }
 
-/* Adds a risk that cannot be put in numbers. */
+/* Adds a limit that is not known in numbers, with the grade WARN. */
 static void warn(struct survey *survey, const struct limit *limit)
 {
     add_limit(survey, &(struct draft){.limit = *limit})->grade = LIMIT_WARN;
@@ -243,7 +243,8 @@ static void find_place(struct limited_process *process, const char *cgroups)
     static const char *const marks[] = {"docker", podman, "kubepods", "containerd"};
     for (size_t length; *cgroups != '\0'; cgroups += length + (cgroups[length] != '\0')) {
         length = strcspn(cgroups, "/\n");
-        /* the last unit sets the limits; user@1000.service is the manager of a login */
+        /* the last unit sets the limits, but user@1000.service stands for a login, which is not a
+         * unit here */
         const bool is_unit = length > 8 && strncmp(cgroups + length - 8, ".service", 8) == 0;
         if (is_unit) {
             const bool is_login = strncmp(cgroups, "user@", 5) == 0;
@@ -303,8 +304,8 @@ static bool read_process(struct survey *survey, struct limited_process *process,
         static const char podman[] = "run/.containerenv";
         static const char *const engines[] = {".dockerenv", podman};
         for (size_t i = 0; i < COUNT_OF(engines); i++) {
-            char path[64]; /* without privileges over the process the path is unreadable, and only
-                              the process's cgroup decides */
+            char path[64]; /* if this program may not read the path, only the process's cgroup shows
+                              the container */
             snprintf(path, sizeof path, "%d/root/%s", (int)pid, engines[i]);
             const bool is_there = faccessat(survey->proc, path, F_OK, 0) == 0;
             process->is_contained |= is_there;
@@ -316,8 +317,8 @@ static bool read_process(struct survey *survey, struct limited_process *process,
 }
 
 /* Counts the open descriptors of a process that are numbered below the limit. A descriptor at or
- * above the limit, possibly inherited, does not use up the limit. Descriptors that this reading
- * itself has open are left out. Returns false if the descriptors cannot be read. */
+ * above the limit, possibly inherited, does not use up the limit. Descriptors that this function
+ * itself uses are left out. Returns false if the descriptors cannot be read. */
 static bool count_files(const struct survey *survey, struct draft *draft)
 {
     const pid_t pid = draft->process->pid;
@@ -411,8 +412,8 @@ static bool read_tasks(struct survey *survey, struct draft *draft)
 }
 
 /* Finds the folder of a process's cgroup. The folder that the user named is used only if the
- * process is unknown: a folder of version 1 belongs to one controller, but a process has a folder
- * for every controller. */
+ * process is unknown, because a folder of cgroup version 1 belongs to only one controller, whereas
+ * a process has a folder for every controller. */
 static bool find_folder(const struct survey *survey, const struct limited_process *process,
                         const char *hierarchy, struct cgroup_folder *folder)
 {
@@ -501,7 +502,7 @@ static bool read_maps(struct survey *survey, struct draft *draft)
     const struct server_limits *said = survey->question->server;
     struct limit *limit = &draft->limit;
     if (draft->process->side == LIMIT_CLIENT) {
-        /* an arena of the allocator takes as many maps as a thread */
+        /* an arena of the allocator needs the same number of maps as a thread */
         limit->each = MAPS_PER_THREAD;
         draft->fixed = (survey->question->other_threads + survey->arenas) * MAPS_PER_THREAD;
     } else if (said != NULL && said->files_per_session > 0) {
@@ -523,8 +524,8 @@ static bool read_space(struct survey *survey, struct draft *draft)
     limit->allowed = process->rlimits.address_space.soft;
     limit->used = process->status.size_bytes;
     const uint64_t free_bytes = limits_room(limit->allowed, limit->used + others);
-    /* each of the first threads also takes an arena of the allocator, as long as there is room for
-     * it */
+    /* the allocator also creates an arena for each of the first threads, if the free address space
+     * is sufficient */
     uint64_t arenas = limit->allowed == LIMIT_NONE ? survey->arenas : 0;
     while (arenas < survey->arenas &&
            free_bytes >= (arenas + 1) * ARENA_BYTES + arenas * limit->each) {
@@ -545,7 +546,8 @@ static uint64_t count_in(const struct procfs_ports *ports, const struct procfs_p
     return count;
 }
 
-/* Reads the limit of local ports: connections to one address and port need a local port each. */
+/* Reads the limit of local ports: each connection to the same address and port needs a different
+ * local port. */
 static bool read_ports(struct survey *survey, struct draft *draft)
 {
     static const char *const files[] = {"net/tcp", "net/tcp6"};
@@ -613,7 +615,8 @@ static bool read_ports(struct survey *survey, struct draft *draft)
     const uint64_t hosts = hosts_of(question, limit);
     const uint64_t asked = (question->sessions - question->on_other_machines + hosts - 1) / hosts;
     limit->is_estimate = left < asked && left + waiting >= asked;
-    /* the set-up's connection was opened before the sessions, and keeps its port for a while */
+    /* the connection of the set-up was opened before the sessions, and its port stays in use for a
+     * while */
     draft->fixed = question->port != 0 && waiting == 0 ? 1 : 0;
     if (range.low <= 1024 && range.high == UINT16_MAX) {
         draft->fix = "the range is at its maximum: let the server also listen on another address "
@@ -657,7 +660,8 @@ static bool read_memory(struct survey *survey, struct draft *draft)
 }
 
 /*
- * How to raise a limit: the exact line or command for the place where the process runs.
+ * The functions below write the advice on how to raise a limit: an exact line or command, which
+ * depends on where the process runs.
  */
 
 static void fix_rlimit(struct limit *entry, const struct draft *draft, uint64_t value)
@@ -734,7 +738,7 @@ static void fix_cgroup(struct limit *entry, const struct draft *draft, uint64_t 
         snprintf(entry->fix, LIMIT_FIX_BYTES, "docker update --pids-limit %" PRIu64 " CONTAINER",
                  value);
     } else if (is_unit) {
-        /* below user@1000.service the user's own manager is in charge */
+        /* the user's own systemd manages the units below user@1000.service */
         const char *manager = strstr(file, "/user@");
         snprintf(entry->fix, LIMIT_FIX_BYTES, "systemctl %sset-property %.*s %s=%" PRIu64,
                  manager != NULL && manager + 1 < unit ? "--user " : "", (int)(end - unit), unit,
@@ -753,7 +757,8 @@ static void fix_setting(struct limit *entry, const struct draft *draft, uint64_t
     }
 }
 
-/* Puts the number of sessions into the fix of a session limit: see struct session_limit. */
+/* Copies session_limit.fix to `fix` and replaces N by the number of sessions: see struct
+ * session_limit. */
 static void fix_sessions(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t sessions)
 {
     const char *at = text;
@@ -783,9 +788,9 @@ static void fix_sessions(char fix[LIMIT_FIX_BYTES], const char *text, uint64_t s
     }
 }
 
-/* The table of limits. The flags of a row's `of` say whose limit the row is. `read` fills the
- * allowed and the used amount and the needs of the sessions, and returns false if the limit does
- * not exist here. `fix` writes the advice on how to raise the limit. */
+/* The table of limits. `of`: flags that show whose limit the row is. `read` fills the allowed and
+ * the used amount and the needs of the sessions, and returns false if the limit does not exist
+ * here. `fix` writes the advice on how to raise the limit. */
 enum {
     CLIENT = 1,  /* a limit of this program or of its machine */
     PROCESS = 2, /* a limit of the server's process */
@@ -868,7 +873,7 @@ static void find_server(struct survey *survey)
     char note[200] = "";
     const char *path = question->host != NULL && question->host[0] == '/' ? question->host : NULL;
     if (found.pid == 0 && question->server_cgroup != NULL) {
-        return; /* the limits of the cgroup folder are used */
+        return; /* read_rows reads the limits of the cgroup folder instead */
     }
     if (found.pid == 0 &&
         !server_find(survey->proc, question->port, path, &found, note, sizeof note)) {

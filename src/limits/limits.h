@@ -20,8 +20,8 @@
 
 /* Files and threads of a run in addition to the files and threads of its sessions. */
 enum {
-    /* files of the sampler; also files of /proc and of a connection, which are open only for
-     * moments while sessions work */
+    /* files of the sampler, and files that are open only for a moment: files in /proc, and the
+     * files of one connection */
     LIMITS_SAMPLER_FILES = 7,
     LIMITS_EMBEDDED_FILES = 1, /* files of an embedded database, which all sessions share */
     /* sockets of --metrics: the listening sockets and the connections being served */
@@ -33,14 +33,16 @@ enum {
 
 /* The needs that are compared with the limits. Strings are borrowed. */
 struct limits_question {
-    uint64_t sessions;           /* number of sessions of all ranks, including idle sessions */
+    uint64_t sessions; /* number of sessions of all ranks (processes of the run), including idle
+                          sessions */
     uint64_t in_other_processes; /* part of `sessions`: number of sessions of other ranks */
     /* part of `sessions`: number of sessions of ranks on other machines */
     uint64_t on_other_machines;
     unsigned hosts;             /* number of hosts that share the sessions; 0 or 1: one host */
     size_t stack_bytes;         /* stack size of a session's thread */
     unsigned files_per_session; /* files that this program opens for each session */
-    /* the needs are also compared with the server; false: only with this machine */
+    /* true: compare the needs with the limits of this machine and of the server; false: with the
+     * limits of this machine only */
     bool has_server;
     bool is_embedded; /* the database runs inside this program */
     bool is_remote;   /* the server is on another machine */
@@ -50,9 +52,9 @@ struct limits_question {
     uint16_t port;    /* port of the server; 0 = unknown */
     const struct server_place *places; /* servers on this machine, if there are several hosts */
     size_t place_count;
-    pid_t server_pid;          /* pid that the user gave; 0 = the process is found by the port */
-    const char *server_cgroup; /* cgroup folder that the user gave; NULL = the cgroup is found by
-                                  the process */
+    pid_t server_pid;          /* pid that the user gave; 0 = find the process by the port */
+    const char *server_cgroup; /* cgroup folder that the user gave; NULL = use the cgroup of the
+                                  server's process */
     /* limits that the database reported; NULL if the database was not asked */
     const struct server_limits *server;
     unsigned other_files; /* files that this program opens in addition to the sessions' files */
@@ -61,9 +63,10 @@ struct limits_question {
 };
 
 /* Fills *question for a plan: the needs of its sessions, and the files and threads of this program.
- * If `connection` is NULL, the needs are compared with this machine only, and the caller adds the
- * files that the run's output will need (run_files_count_open) to other_files; with a connection
- * these files are already open. The caller sets is_remote. Strings point into the arguments. */
+ * If `connection` is NULL, the needs are compared with this machine only. The caller must then add
+ * the number of files that the run's output will need (run_files_count_open) to other_files. If
+ * `connection` is not NULL, these files are already open. The caller sets is_remote. Strings point
+ * into the arguments. */
 void limits_question_init(struct limits_question *question, const struct plan *plan,
                           const struct connection_info *connection,
                           const struct server_limits *server);
@@ -82,9 +85,9 @@ void limits_read(const struct limits_question *question, struct limit_list *list
 void limits_read_at(int proc, pid_t self, const struct limits_question *question,
                     struct limit_list *list);
 
-/* Returns how many sessions all limits together allow, and in *first the limit that is reached
- * first; without a limit, returns LIMIT_NONE and sets *first to NULL. Estimates count only if
- * `with_estimates` is true. */
+/* Returns the number of sessions that all limits together allow, and sets *first to the limit that
+ * is reached first. If the sessions are not limited, returns LIMIT_NONE and sets *first to NULL.
+ * Limits that are estimates are ignored unless with_estimates is true. */
 uint64_t limits_sessions(const struct limit_list *list, bool with_estimates,
                          const struct limit **first);
 
@@ -102,20 +105,21 @@ static inline uint64_t limits_room(uint64_t allowed, uint64_t used)
 bool limits_has_server_here(const struct limits_question *question);
 
 /*
- * Evidence that a limit was hit: limits, counters and the server's process before the sessions
- * connect, when the first session fails, and after the sessions have ended. Main thread only.
- * Reading never fails: a value that cannot be read gives no evidence.
+ * Evidence that a limit was reached: readings of limits, counters and the server's process.
+ * Readings are taken before the sessions connect, when the first session fails, and after the
+ * sessions have ended. Main thread only. Reading never fails: a value that cannot be read gives no
+ * evidence.
  *
  * A finding needs both a cause of failed sessions and evidence of the limit. The server's own error
- * (SQLSTATE 53300) or an errno with one meaning (EMFILE) is proof of the kind of limit; the
- * readings must show which of several limits was hit.
+ * (SQLSTATE 53300) or an errno with one meaning (EMFILE) proves which kind of limit was reached. If
+ * there are several limits of this kind, the readings must show which of them was reached.
  */
 
-/* Counters of the kernel for refusals. A single value means little; growth between two readings is
+/* Kernel counters of refused requests and killed processes. Only growth between two readings is
  * evidence. */
 enum evidence_counter {
-    EVIDENCE_LISTEN_OVERFLOWS, /* times that an accept queue was full (TcpExt of the server's
-                                  network namespace) */
+    EVIDENCE_LISTEN_OVERFLOWS, /* number of times that an accept queue was full (TcpExt of the
+                                  server's network namespace) */
     /* connections that the kernel dropped before a listener accepted them (TcpExt of the server's
      * network namespace) */
     EVIDENCE_LISTEN_DROPS,
@@ -160,14 +164,13 @@ void evidence_capture(struct evidence *evidence);
  * for the settings again. */
 bool evidence_needs_settings(const struct result *result);
 
-/* Takes the readings after the sessions, then names the limits that causes and evidence show,
- * beginning with the limit that cost the most sessions. Uses the causes, the session ledger and the
- * start of *result. */
+/* Call this function after the sessions have ended. Takes the last readings, then fills *findings
+ * with the limits that made sessions fail, beginning with the limit that made the greatest number
+ * fail. Uses the causes, the session ledger and the start of *result. */
 void evidence_find_limits(struct evidence *evidence, const struct result *result,
                           struct findings *findings);
 
-/* Names the limits from the readings, without reading anything: the second half of
- * evidence_find_limits. */
+/* Fills *findings from readings that were taken before: the second half of evidence_find_limits. */
 void evidence_name_limits(const struct evidence *evidence, const struct result *result,
                           struct findings *findings);
 
