@@ -14,7 +14,7 @@ enum {
     COLUMN_NAME_BYTES = 64,
     CLAIM_BYTES = 160,
     METRICS_MAX = 40,
-    PARTITIONS_MAX = 8192, /* most partitions of a table in MariaDB and MySQL */
+    PARTITIONS_MAX = 8192, /* maximum number of partitions of a table in MariaDB and MySQL */
 };
 
 const char *const script_metric_kinds[] = {
@@ -44,7 +44,8 @@ static const char *check_name(lua_State *lua, int index, const char *what)
     return name;
 }
 
-/* Raises a Lua error unless the declaration is the same as in script_load. */
+/* Raises a Lua error unless is_same is true: a session must make the same declarations as
+ * script_load. */
 static void check_same(lua_State *lua, bool is_same, const char *what, const char *name)
 {
     DEMAND(lua, is_same,
@@ -216,8 +217,8 @@ static int declare_param(lua_State *lua)
 }
 
 /* Appends `text` to `out` with each ${name} replaced by the value of the parameter, but leaves
- * ${session} as it is. If the script has not declared a parameter, returns false, and `unknown` is
- * the parameter's name. */
+ * ${session} as it is. Returns false if the script has not declared a parameter, and writes the
+ * parameter's name to `unknown`. */
 static bool expand_parameters(const struct script *script, const char *text, struct buffer *out,
                               char unknown[SCRIPT_NAME_BYTES])
 {
@@ -427,7 +428,8 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
            "dataset '%s': a column must begin with its name, a text of 1 to %d bytes",
            dataset->name, COLUMN_NAME_BYTES - 1);
     snprintf(column.name, sizeof column.name, "%s", name);
-    name = column.name; /* a copy: Lua may free its own text when the text leaves the stack */
+    name = column.name; /* use the copy, because Lua may free its own text when the text leaves the
+                           stack */
     lua_rawgeti(lua, at, 2);
     DEMAND(lua, lua_type(lua, -1) == LUA_TSTRING,
            "dataset '%s': column '%s' has no type: write {\"%s\", \"int32\", …}", dataset->name,
@@ -593,8 +595,8 @@ static void read_partitions(lua_State *lua, struct script_dataset *dataset)
     }
 }
 
-/* Reads the foreign key of a column: at the top of the stack is the dataset to whose primary key
- * the column refers. */
+/* Reads the foreign key of a column. The column refers to the primary key of the dataset at the top
+ * of the stack. */
 static void read_foreign_key(lua_State *lua, const struct script *declaring,
                              struct script_dataset *dataset, size_t column)
 {
@@ -814,7 +816,7 @@ static int declare_statement(lua_State *lua)
             DEMAND_DONE(lua, table_add_column(&new->parameters, &column, &error) == STATUS_OK,
                         &error);
         }
-        /* a statement that writes in one dialect counts as a write in all */
+        /* if the statement writes in one dialect, it counts as a write in all dialects */
         new->kind = SCRIPT_OTHER;
         for (size_t i = 0; i < new->sql.count; i++) {
             const struct script_text *text = &new->sql.entries[i];
@@ -824,9 +826,9 @@ static int declare_statement(lua_State *lua)
             const size_t marks = sql_script_count_parameters(text->text, lexis);
             new->controls_transaction =
                 new->controls_transaction || script_controls_transaction(text->text, lexis);
-            /* The default text is for all dialects, and backslashes escape only in some of them. So
-             * it is enough here if one of the two counts fits; resolve counts again for the dialect
-             * of the target. */
+            /* A backslash is an escape in some dialects only, so the default text may have two
+             * different counts of parameters. The text is accepted here if one of the counts is
+             * right. resolve() counts again for the dialect of the target. */
             DEMAND(lua,
                    marks == (size_t)count ||
                        (text->dialect == NULL &&
@@ -869,7 +871,8 @@ static void check_claim_query(lua_State *lua, const char *claim, const struct sc
            claim);
 }
 
-/* invariant(claim, sql): a claim that holds after the run unless the query returns rows. */
+/* invariant(claim, sql): declares a claim, which is true if the query returns no rows after the
+ * run. */
 static int declare_invariant(lua_State *lua)
 {
     struct script_state *state = state_of(lua);
@@ -1005,8 +1008,8 @@ static int declare_transaction(lua_State *lua)
     return 0;
 }
 
-/* Raises a Lua error unless `name` can name a metric: a bound such as "NAME.p95" must not be a
- * bound on something else. */
+/* Raises a Lua error unless a metric can have this name. A bound such as "NAME.p95" must not have a
+ * second meaning. */
 static void check_metric_name(lua_State *lua, const struct script *declaring, const char *name)
 {
     static const char digits[] = "0123456789", allowed[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
@@ -1044,7 +1047,8 @@ static const char *read_unit(lua_State *lua, struct script *declaring, const cha
     return keep_text(lua, declaring, unit);
 }
 
-/* count(name, options), trend(name, options), gauge(name, options): a metric of the script. */
+/* count(name, options), trend(name, options), gauge(name, options): declare a metric of the script.
+ */
 static int declare_metric(lua_State *lua, enum script_metric_kind kind)
 {
     struct script_state *state = state_of(lua);

@@ -20,7 +20,7 @@ enum {
 
 #define YCSB_ITEMS UINT64_C(10000000000)
 #define LN_20 2.995732273553991 /* -ln(0.05) */
-/* the part of the n keys that gets 95 % of the draws in YCSB's exponential distribution
+/* fraction of the n keys that gets 95 % of the draws in YCSB's exponential distribution
  * (exponential.frac) */
 #define YCSB_RANGE_SHARE 0.8571428571
 #define BELOW_RANGE 0.03034811154484251 /* exp(-LN_20 / YCSB_RANGE_SHARE) */
@@ -430,9 +430,9 @@ static uint64_t draw_zipf(const struct zipf *zipf, struct draw_stream *stream, u
     }
 }
 
-/* Maps 0 … last to itself by a bijection: permutes the numbers that have as many bits as `last`,
- * and repeats this until the result is at most `last`. Nearly all numbers keep their places when
- * the range grows by one. */
+/* Maps 0 … last to itself by a bijection: permutes the numbers that have no more bits than `last`,
+ * and repeats the permutation until the result is at most `last`. When `last` grows by one, nearly
+ * all numbers are still mapped to the same number. */
 static uint64_t scramble(uint64_t number, uint64_t last)
 {
     if (last == 0) {
@@ -462,8 +462,8 @@ static uint64_t draw_hot(const struct keys *keys, struct draw_stream *stream, ui
 }
 
 /* Draws as YCSB does. YCSB draws from all keys that its run may insert, and draws again if the
- * record does not exist yet, so that hot keys stay hot. Here the number of all keys is the number
- * of keys at the counter's start, doubled until it covers the range. */
+ * record does not exist yet, so that hot keys stay hot. In this function, the number of keys at the
+ * counter's start, doubled until it covers the range, stands for the number of all keys. */
 static uint64_t draw_ycsb(const struct keys *keys, struct draw_stream *stream, uint64_t last)
 {
     uint64_t n = last + 1;
@@ -646,7 +646,7 @@ struct draw *draw_keys(enum keys_kind kind, int64_t a, int64_t b, const struct c
 /* Values. */
 
 /* Reads a conversion from `text`, which begins after the '%'. Returns the end of the conversion, or
- * NULL if it is not a conversion for a whole number. */
+ * NULL if the text does not begin with a conversion for a whole number. */
 static const char *read_conversion(const char *text, struct conversion *conversion)
 {
     for (;; text++) {

@@ -1,9 +1,11 @@
 /*
- * Generators of scripts: keys by eleven distributions, and values of columns.
+ * The generators that scripts can use. They draw keys from eleven distributions, and values of
+ * columns.
  *
  * A drawn value depends only on its stream. While a script runs, the stream depends on seed,
- * session, transaction and number of the draw; while its tables are loaded, on seed, table, row and
- * column. So a run can be repeated with its seed, and a retry of a transaction draws the same keys.
+ * session, transaction and number of the draw; while the script's tables are loaded, on seed,
+ * table, row and column. Therefore a run with the same seed draws the same values, and a retry of a
+ * transaction draws the same keys.
  *
  * A struct draw is read-only after its creation and belongs to one Lua state. A struct counter is
  * shared by all sessions.
@@ -23,8 +25,9 @@
 struct draw_stream {
     uint64_t base;
     uint64_t count; /* number of random numbers drawn so far */
-    /* The row, from 0, when a value of a table is drawn. While a script runs: turn × sessions +
-     * session, which would be the number of the transaction if all sessions took turns. */
+    /* While a table is loaded: the number of the row, from 0. While a script runs: a number that is
+     * different for each transaction of the run. This number is turn × sessions + session, where
+     * `turn` is the number of the transaction within its session; all numbers count from 0. */
     uint64_t row;
 };
 
@@ -41,10 +44,10 @@ static inline double draw_unit(struct draw_stream *stream)
 }
 
 /*
- * A counter gives out the numbers from `start` on, each of them once. A number is pending from the
- * call of counter_next that takes it until the call of counter_end, after its transaction has
- * ended. counter_known is the lowest number that is pending or not yet taken: every lower number
- * either is in the table or will never be in it. Any thread may call these functions.
+ * A counter returns each number from `start` on once. A number is pending from the call of
+ * counter_next that takes it until the call of counter_end, after its transaction has ended.
+ * counter_known is the lowest number that is pending or not yet taken: every lower number either is
+ * in the table already or will never be inserted. Any thread may call these functions.
  */
 struct counter;
 struct counter *counter_create(uint64_t start); /* returns NULL if memory runs out */
@@ -55,8 +58,8 @@ void counter_destroy(struct counter *counter);
  * counter_known considers only the numbers of this process. */
 void counter_share(struct counter *counter, uint64_t place, uint64_t stride);
 
-/* Takes the next number. Returns false if this process has already taken 2^20 numbers from its
- * oldest pending number on. */
+/* Takes the next number. Returns false if this process has taken 2^20 numbers since it took its
+ * oldest pending number, that number included. */
 bool counter_next(struct counter *counter, uint64_t *number);
 void counter_end(struct counter *counter, uint64_t number);
 uint64_t counter_known(const struct counter *counter);
@@ -77,10 +80,10 @@ uint64_t counter_known(const struct counter *counter);
  * n (eta u - eta + 1)^(1 / (1-theta)). ycsb_zipfian draws this number with n = 10^10 and hashes
  * it: the key is a + draw_fnv(number) mod n, with the n of the range.
  *
- * The range can end before a counter's number; while such a range is empty, the key is a. Hot keys
- * stay hot while the counter grows: scrambled moves most keys only when n passes a power of two.
- * With a counter, ycsb_zipfian takes the hash mod m instead of mod n: m is the number of keys when
- * the counter started, doubled until m >= n. A key above b is drawn again.
+ * A range can end before the value of counter_known; while the range is empty, the key is a. Hot
+ * keys stay hot while the counter grows: scrambled moves most keys only when n passes a power of
+ * two. If the range ends at a counter, ycsb_zipfian takes the hash mod m instead of mod n: m is the
+ * number of keys when the counter started, doubled until m >= n. A key above b is drawn again.
  */
 enum keys_kind {
     KEYS_UNIFORM,
@@ -135,7 +138,7 @@ struct draw_value {
     } type;
     int64_t integer;
     double real;
-    /* the text, not terminated by a NUL; borrowed from the caller's room or from Lua */
+    /* the text, without a terminating NUL; borrowed from the caller's buffer or from Lua */
     const char *text;
     size_t length;
 };
@@ -167,7 +170,7 @@ int draw_function(const struct draw *draw);       /* number of the function; onl
 size_t draw_room(const struct draw *draw);
 
 /* Draws a value. A text is written to `room`, which has draw_room bytes. Must not be called for
- * DRAW_DERIVE: there the caller itself draws from draw_inner, and calls the function whose number
+ * DRAW_DERIVE: the caller must draw from draw_inner and then call the Lua function whose number
  * draw_function returns. */
 void draw_value(const struct draw *draw, struct draw_stream *stream, char *room,
                 struct draw_value *value);

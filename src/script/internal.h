@@ -1,6 +1,6 @@
 /*
- * Declarations that the files of src/script share and that are not in script.h. The files, lowest
- * first:
+ * Declarations that the files of src/script share and that are not in script.h. The files, in order
+ * from the lowest layer to the highest:
  *
  *     sandbox.c  the Lua state: its libraries, the bounds on memory and time, objects, arguments
  *     values.c   values between Lua and columns, and the generators that draw them
@@ -28,12 +28,12 @@
 #include "script/scalar.h"
 #include "script/script.h"
 
-/* CPU time that the script may use in code that the end of a run does not end: the top level,
+/* Maximum CPU time of code that continues after the end of a run: the script's top level,
  * on_session, and functions that make values of rows. */
 #define ALONE_NS (10 * MONO_NS_PER_S)
 
 /* Time that a function may continue after the run has ended. After that time the function ends when
- * it next calls one of append's functions. */
+ * it next calls a function that this program provides. */
 #define ENDING_NS MONO_NS_PER_S
 
 /* The error of a function that runs longer than ALONE_NS. */
@@ -48,8 +48,8 @@ struct script_set {
     bool is_used;      /* the script declares a parameter of this name */
 };
 
-/* The kinds of full userdata. Only src/script makes full userdata, so full userdata always begins
- * with its kind. */
+/* The kinds of full userdata. Only src/script makes full userdata, so every full userdata is a
+ * struct object. */
 enum object_kind {
     OBJECT_DRAW,
     OBJECT_DATASET,
@@ -73,10 +73,11 @@ struct script_source {
     struct buffer *strings;    /* names and texts of the declarations, one block for each */
     size_t string_count;
     struct table *load_tables; /* a table for each dataset, with the columns that the load writes */
-    char *set_text;          /* copy of the texts of --set: an abandoned thread may still read it */
+    char *set_text; /* copy of the texts of --set, because an abandoned thread may still read the
+                       texts */
     struct script_set *sets; /* the settings of --set, whose members point into set_text */
     size_t set_count;
-    atomic_bool is_abandoned; /* the thread that runs the top level was abandoned */
+    atomic_bool is_abandoned; /* script_load no longer waits for the thread of the top level */
     /* lock for `main`, `dialect` and `statements`, and for slow_place of all states of the script
      */
     pthread_mutex_t lock;
@@ -87,11 +88,11 @@ struct script_source {
 struct script_state {
     lua_State *lua;
     const struct script *script; /* script that the state runs; borrowed */
-    struct script *declaring;    /* the script, while script_load declares it; else NULL */
+    struct script *declaring;    /* `script` while script_load runs the top level; else NULL */
     struct script_place place;
     size_t used_bytes;             /* number of bytes that Lua has allocated */
-    bool is_machine_out_of_memory; /* the latest failed allocation was within the state's limit:
-                            this machine has no memory left */
+    bool is_machine_out_of_memory; /* the latest allocation that failed was within the state's
+                                      limit, so this machine has no memory left */
     int64_t alone_cpu_ns;  /* CPU time at the moment when the top level, on_session or a batch of
                               rows began */
     bool is_ending;        /* the run has ended, but the function still runs */
@@ -99,10 +100,10 @@ struct script_state {
     int64_t ending_cpu_ns; /* CPU time after which the function counts as endless; INT64_MAX until
                               the function has run for ENDING_NS after the end of the run */
     bool is_declaring;     /* the top level runs */
-    bool is_connecting;    /* a function of on_session runs: the run may not have begun */
+    bool is_connecting;    /* a function of on_session is running, perhaps before the run begins */
     bool is_deriving;      /* a function given to derive() is running */
     /* reason why the function must end, even if pcall caught the error; SCRIPT_DONE: the function
-     * may go on */
+     * may continue */
     enum script_end end;
     char why[ERROR_TEXT_BYTES]; /* the text of a rollback or of SCRIPT_WRONG */
     enum error_kind why_kind;   /* kind of the error of SCRIPT_WRONG */
@@ -111,7 +112,8 @@ struct script_state {
     char slow_place[SCRIPT_PLACE_BYTES]; /* place in the script, "x.lua:3", of a call whose pattern
                                             may take long */
 
-    /* Numbers of the declarations so far. A session must make the same declarations as script_load.
+    /* Number of declarations of each kind so far. A session must make the same declarations as
+     * script_load.
      */
     size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session,
         invariants, metrics;
@@ -124,7 +126,8 @@ struct script_state {
     size_t session_statement_count;
 
     struct draw_stream stream;
-    /* numbers taken from counters, in the order in which this turn took them */
+    /* numbers that the current transaction has taken from counters, in the order in which it took
+     * them */
     struct taken *taken;
     size_t taken_count, taken_capacity;
     size_t taken_at; /* index in `taken` of the number that a retry takes next */
@@ -134,7 +137,7 @@ struct script_state {
     struct column_data *columns;
     char (*numbers)[SCALAR_NUMBER_BYTES]; /* texts of numbers that are bound as text */
     uint8_t *nulls;
-    char *room; /* room for the longest text that a generator draws */
+    char *room; /* buffer for the longest text that a generator draws */
     size_t room_bytes;
     struct buffer cells; /* cells of an answer; each is a struct cell, followed by its text */
     size_t cell_count, cell_rows;
@@ -172,8 +175,8 @@ _Noreturn void sandbox_fail_memory(lua_State *lua);
         }                                                                                          \
     } while (0)
 
-/* Unless `holds` is true, raises *error as a Lua error. If *error is a lack of memory, ends the
- * current call of the script instead. */
+/* Unless `holds` is true, raises *error as a Lua error. If the kind of *error is ERROR_MEMORY, ends
+ * the current call of the script instead. */
 #define DEMAND_DONE(lua, holds, error)                                                             \
     do {                                                                                           \
         if (!(holds)) {                                                                            \
@@ -201,8 +204,9 @@ void sandbox_add(lua_State *lua, const luaL_Reg *functions);
 /* Makes the globals read-only. */
 int sandbox_freeze(lua_State *lua);
 
-/* Converts `result`, which lua_pcall returned, to a script_end and empties the stack. If there was
- * an error, its object is on top of the stack. Fills *error for SCRIPT_ROLLBACK and SCRIPT_WRONG.
+/* Converts `result`, which lua_pcall returned, to a script_end and empties the stack. If `result`
+ * is an error, the error object must be on top of the stack. Fills *error for SCRIPT_ROLLBACK and
+ * SCRIPT_WRONG.
  */
 enum script_end sandbox_finish(struct script_state *state, int result, struct error *error);
 
@@ -239,8 +243,8 @@ static inline struct object *object_get(lua_State *lua, int index, enum object_k
 int64_t argument_integer(lua_State *lua, int index, const char *what);
 
 /* Raises a Lua error unless the options at `index` are nil, or a table whose only keys are the
- * numbers 1 to `places` and the names in `known` (which ends with NULL). Without the check a
- * misspelt name would be ignored. Returns true if the options are a table. */
+ * numbers 1 to `places` and the names in `known` (which ends with NULL). The check is needed
+ * because a misspelt name would otherwise be ignored. Returns true if the options are a table. */
 bool argument_options(lua_State *lua, int index, const char *what, const char *const *known,
                       lua_Integer places);
 

@@ -47,7 +47,7 @@ struct script_rows *script_rows_create(const struct script *script, size_t datas
     const struct script_dataset *declared = &script->datasets[dataset];
     for (size_t i = 0, c = 0; i < declared->column_count; i++) {
         const struct draw *draw = declared->columns[i].value;
-        /* only a function of the script makes NULLs */
+        /* only a generator with a function of the script makes NULLs */
         if (draw != NULL && draw_kind(draw) == DRAW_DERIVE && table->columns[c].is_nullable) {
             rows->columns[c].is_null = rows->nulls[c];
         }
@@ -162,7 +162,7 @@ const struct batch *script_rows_fill(struct script_rows *rows, struct script_sta
         state->alone_cpu_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         state->end = SCRIPT_DONE;
     }
-    /* above 0 if a function of the script has called this function to append rows */
+    /* greater than 0 if a function of the script called append(), which called this function */
     const int top = lua_gettop(lua);
     lua_pushcfunction(lua, fill_rows);
     lua_pushlightuserdata(lua, &filling);

@@ -12,9 +12,9 @@
 #include "base/text.h"
 
 enum {
-    ANSWER_BYTES_MAX = 4 << 20, /* most bytes of an answer that :all may read */
-    PRINT_LINES_MAX = 100,      /* most lines of print in a second, of all sessions together */
-    PRINT_BYTES = 1000,         /* most bytes of a line; the rest is cut off */
+    ANSWER_BYTES_MAX = 4 << 20, /* maximum size of an answer that :all may read */
+    PRINT_LINES_MAX = 100,      /* maximum number of printed lines in a second, for all sessions */
+    PRINT_BYTES = 1000,         /* maximum length of a printed line; the rest is cut off */
 };
 
 /* A number that the current transaction took from a counter. */
@@ -75,8 +75,8 @@ static void bind_values(lua_State *lua, struct script_state *state, size_t numbe
     *batch = (struct batch){.table = types, .row_count = 1, .columns = state->columns};
 }
 
-/* Copies the cells of a row. Must not call Lua: a Lua error would jump out of the adapter, which
- * calls this function. */
+/* Copies the cells of a row. Must not call Lua, because the adapter calls this function and a Lua
+ * error would jump over the adapter's code. */
 static bool copy_cells(void *context, const struct cell *cells, size_t count)
 {
     struct script_state *state = context;
@@ -104,9 +104,9 @@ static bool copy_first_row(void *context, const struct cell *cells, size_t count
 }
 
 /* Runs the statement and returns the number of rows. `take` receives the rows of the answer; if
- * `take` is NULL, the rows are discarded. If the statement failed because of a duplicate key that
- * the host forgives, sets *is_duplicate and returns 0; if is_duplicate is NULL, this failure ends
- * the current call of the script. */
+ * `take` is NULL, the rows are discarded. If the statement failed because of a duplicate key and
+ * host->forgive returns true, sets *is_duplicate and returns 0. If is_duplicate is NULL, a
+ * duplicate key ends the current call of the script. */
 static uint64_t run_statement(lua_State *lua, bool (*take)(void *, const struct cell *, size_t),
                               bool *is_duplicate)
 {
@@ -361,12 +361,12 @@ static int call_fnv(lua_State *lua)
     return 1;
 }
 
-/* Lines of print in the current second, of all sessions. */
+/* The lines that print has written in the current second, for all sessions. */
 static struct {
     pthread_mutex_t lock;
     int64_t second;
     unsigned lines;
-    /* number of lines that were left out since the last message that counts them */
+    /* number of lines that were left out since the last report of this number */
     uint64_t left_out;
 } printed = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -461,7 +461,7 @@ void run_open(lua_State *lua)
     object_class(lua, OBJECT_STATEMENT, statement_methods, NULL);
 }
 
-/* Returns the base of the stream for a turn. */
+/* Returns the base of the stream for the session's transaction number `turn`. */
 static uint64_t base_of(const struct script_state *state, uint64_t turn)
 {
     return random_mix(random_mix(state->place.seed + RANDOM_STEP * (state->place.session + 1)) +

@@ -9,18 +9,19 @@
 #include "base/process.h"
 
 enum {
-    STATE_BYTES_MAX = 8 << 20, /* most memory that one state may allocate */
+    STATE_BYTES_MAX = 8 << 20, /* maximum memory of one state, in bytes */
     HOOK_INSTRUCTIONS = 10000, /* number of Lua instructions between two calls to check_time */
-    ELEMENTS_MAX = 1000000,    /* most elements that a call of the table library may visit */
-    GC_PAUSE = 110, /* Lua's pause, in percent: early collection makes a state a third smaller */
+    ELEMENTS_MAX = 1000000,    /* maximum number of elements that one table function may visit */
+    GC_PAUSE = 110, /* pause of Lua's garbage collector, in percent; the low value makes a state a
+                       third smaller */
 };
 
-/* CPU time that a function may use, from ENDING_NS after the end of the run on, without calling one
- * of append's functions. A function that has used more is considered endless. */
+/* CPU time that a function may use, later than ENDING_NS after the end of the run, without calling
+ * a function that this program provides. A function that uses more is considered endless. */
 #define ENDING_CPU_NS (10 * MONO_NS_PER_MS)
 
-/* Number of bytes that C functions may process, within some milliseconds, between two calls to
- * check_time. */
+/* Number of bytes that C functions may process between two calls to check_time. This takes some
+ * milliseconds. */
 #define BYTES_BETWEEN 1e7
 
 /* Only the addresses of these variables are used: `signal` is the error object of sandbox_end, and
@@ -179,8 +180,8 @@ const struct script_host *sandbox_check_running(lua_State *lua, const char *what
     return state->place.host;
 }
 
-/* Ends the current call of the script with SCRIPT_WRONG, which pcall cannot catch. The error is
- * `text` at the line of the function at `level`. */
+/* Ends the current call of the script with SCRIPT_WRONG. The error message is `text`, after the
+ * line in the script of the function at `level` of Lua's stack. pcall cannot catch the error. */
 static void end_with_mistake(lua_State *lua, int level, const char *text)
 {
     struct script_state *state = state_of(lua);
@@ -222,7 +223,7 @@ static void check_time(lua_State *lua, int level)
         state->ending_ns = now_ns;
         state->ending_cpu_ns = INT64_MAX;
     } else if (now_ns - state->ending_ns > ENDING_NS && state->ending_cpu_ns == INT64_MAX) {
-        /* a function that calls one of append's functions ends there: see sandbox_check_running */
+        /* a function that calls a function of this program also ends: see sandbox_check_running */
         state->ending_cpu_ns = cpu_ns + ENDING_CPU_NS;
     } else if (cpu_ns > state->ending_cpu_ns) {
         end_with_mistake(
@@ -262,8 +263,8 @@ static int next_pair(lua_State *lua)
     return 2;
 }
 
-/* Replaces pairs: visits the keys in the order of compare_keys. Lua's own order differs between
- * states, so a run could not be repeated in Lua's order. */
+/* Replaces pairs: visits the keys in the order of compare_keys. The reason: Lua's own order differs
+ * between states, and a run could not be repeated exactly. */
 static int call_pairs(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);
@@ -378,9 +379,9 @@ static int call_rep(lua_State *lua)
     return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
 }
 
-/* The most steps that a match may need. The steps are computed for the worst case: each repetition
- * in the pattern is tried at each place of the text, for each try of the repetition before it. Most
- * patterns need far fewer steps. */
+/* Maximum number of steps that a match may need. The steps are computed for the worst case: each
+ * repetition in the pattern is tried at each position of the text, for each try of the previous
+ * repetition. Most patterns need far fewer steps. */
 #define PATTERN_STEPS_MAX 1e20
 #define PATTERN_STEPS_LONG 1e8 /* steps that take about a second */
 #define PLAIN_STEPS_MAX 1e12
@@ -397,7 +398,8 @@ static const char *skip_item(const char *at, const char *end)
     return close != NULL ? close + 1 : at + 1;
 }
 
-/* Keeps the script's line for script_place_of, because the call that follows may never return. */
+/* Stores the current place in the script, which script_place_of returns, because the next call may
+ * never return. */
 static void keep_place(lua_State *lua)
 {
     struct script_state *state = state_of(lua);
@@ -413,9 +415,10 @@ static void keep_place(lua_State *lua)
     lua_pop(lua, 1);
 }
 
-/* Replaces find, match, gmatch and gsub. A match runs in C and cannot be interrupted. So a match
- * that might never finish is refused, and if a match outlives the run, its thread is abandoned. The
- * upvalues are the library's function and whether the function has the argument PLAIN. */
+/* Replaces find, match, gmatch and gsub. A match runs in C and cannot be interrupted. Therefore
+ * this function refuses a match that might never finish. If a match continues after the end of the
+ * run, the program stops waiting for the match's thread. The upvalues are the library's function
+ * and whether the function has the argument PLAIN. */
 static int call_pattern(lua_State *lua)
 {
     size_t length, pattern_length;
@@ -506,8 +509,8 @@ static void bound_libraries(lua_State *lua)
     lua_settop(lua, 0);
 }
 
-/* Replaces setmetatable. Refuses __gc: a finalizer runs whenever the collector runs, and nothing
- * could end it. */
+/* Replaces setmetatable. Refuses __gc: a finalizer runs whenever the garbage collector runs, and
+ * nothing could stop an endless finalizer. */
 static int call_setmetatable(lua_State *lua)
 {
     if (lua_istable(lua, 2)) {
@@ -665,8 +668,8 @@ enum script_end sandbox_finish(struct script_state *state, int result, struct er
         lua_settop(lua, 0);
         return state->end;
     }
-    /* Reads only a text. Converting a number to a text could run out of memory, and no pcall would
-     * catch that error here. */
+    /* Reads only a text. The conversion of a number to a text could run out of memory, and here no
+     * pcall would catch the error. */
     const char *text = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : NULL;
     if (result == LUA_ERRMEM) {
         sandbox_note_memory(state);

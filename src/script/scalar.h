@@ -1,6 +1,6 @@
 /*
- * Conversion of script values to columns: the types that a script can declare, and a single value
- * in the form in which a batch holds it (include/append/row.h).
+ * Converts the names of types that a script can declare, and single values of a script, to the form
+ * in which batches hold values (include/append/row.h).
  */
 #ifndef SCRIPT_SCALAR_H
 #define SCRIPT_SCALAR_H

@@ -15,7 +15,7 @@ enum {
     SOURCE_BYTES_MAX = 1 << 20,
 };
 
-/* Time between two checks of whether the top level must be abandoned. */
+/* Time between two checks of whether the top level still runs and has time left. */
 #define CHECK_NS (20 * MONO_NS_PER_MS)
 
 /* Reads a whole file into memory that the caller frees, with a NUL after its *length bytes. Returns
@@ -102,7 +102,8 @@ static enum status find_source(struct script_source *source, const char *name, s
     return STATUS_OK;
 }
 
-/* Returns whether `text` may use a method or field named append. */
+/* Returns whether `text`, the source of a script, may use a method or field with the name `append`.
+ */
 static bool names_append(const char *text)
 {
     for (const char *at = text; (at = strstr(at, "append")) != NULL; at++) {
@@ -181,9 +182,10 @@ static enum status declare(struct script *script, struct error *error)
 }
 
 /*
- * The work of a separate thread, which runs the top level of the script. A C function that never
- * returns cannot be stopped; then script_load abandons the thread with its memory, and fails. An
- * abandoned thread changes nothing that other threads see, and ends when it next calls check_time.
+ * The work of a separate thread, which runs the top level of the script. If the thread calls a C
+ * function that never returns, the thread cannot be stopped. script_load then fails, and abandons
+ * the thread: it stops waiting for the thread and never frees the thread's memory. An abandoned
+ * thread changes nothing that other threads see, and ends when it next calls check_time.
  */
 struct loading {
     struct script *script;
@@ -222,7 +224,8 @@ static bool await_loading(struct loading *loading, pthread_t thread)
         const int64_t now_ns = mono_now_ns();
         const struct timespec until = mono_timespec(now_ns + CHECK_NS);
         interrupted_ns = interrupted_ns == 0 && interrupt_requested() ? now_ns : interrupted_ns;
-        /* within ENDING_NS the thread ends by itself, unless a C function of Lua takes too long */
+        /* the thread ends by itself within ENDING_NS, unless it is in a long call of one of Lua's C
+         * functions */
         keeps_waiting = interrupted_ns > 0
                             ? now_ns - interrupted_ns < ENDING_NS
                             : !has_clock || mono_clock_ns(clock) < ALONE_NS + ENDING_NS;

@@ -1,10 +1,12 @@
 /*
- * Scripted workloads: the declarations of a Lua script, and its functions while sessions run.
+ * Scripted workloads: reads the declarations of a Lua script, and calls the script's functions
+ * while sessions run.
  *
- * script_load runs the script's top level once, for the main thread. The top level declares the
- * parameters, tables, statements and transactions, so that all of them are known before the first
- * connection. Each session runs the top level again in its own state, because the functions of the
- * script refer to the objects that the top level made. A state belongs to one thread.
+ * script_load runs the script's top level (the code outside functions) once, for the main thread.
+ * The top level declares the parameters, tables, statements and transactions, so that all of them
+ * are known before the first connection. Each session runs the top level again in its own state,
+ * because the functions of the script refer to the objects that the top level made. A state belongs
+ * to one thread.
  *
  * A script can compute and can use the statements and tables that it declared, and nothing else: it
  * has the libraries base, table, string, math and utf8 without their functions that load code or
@@ -24,8 +26,8 @@
 #include "script/draw.h"
 
 enum {
-    SCRIPT_PLACE_BYTES = 80, /* size of the text "x.lua:3", which is cut if it is longer */
-    /* longest name of a statement, transaction or parameter, with its NUL */
+    SCRIPT_PLACE_BYTES = 80, /* size of a text such as "x.lua:3"; a longer text is cut off */
+    /* size of the longest name of a statement, transaction or parameter, including the NUL */
     SCRIPT_NAME_BYTES = 48,
     SCRIPT_NO_DATASET = -1,
     /* Stack of a thread that runs scripts. C functions that call functions of the script, as gsub
@@ -49,8 +51,8 @@ struct script_texts {
  * texts. */
 const char *script_text_for(const struct script_texts *texts, const char *dialect);
 
-/* Takes the next line off *lines. Returns false at the end of the text. The line is valid as long
- * as the text. */
+/* Sets *line to the first line of *lines, and moves *lines to the next line. Returns false at the
+ * end of the text. The line is valid as long as the text. */
 bool script_next_line(const char **lines, struct text_value *line);
 
 struct script_param {
@@ -65,7 +67,7 @@ struct script_param {
 };
 
 struct script_column {
-    const struct draw *value; /* generator of the values; NULL if the load leaves the column out */
+    const struct draw *value; /* generator; NULL if the load does not write the column */
     unsigned key; /* place of the column in the primary key, from 1; 0: not part of the key */
     /* key = "auto": if a statement leaves the column out, the database fills it with a number */
     bool is_numbered;
@@ -77,7 +79,7 @@ struct script_partitions {
     bool is_range;  /* true: each part is a range of the rows to load, and all ranges have the same
                        size; false: a hash decides a row's part */
     size_t column;
-    int64_t first; /* value of the column in the first row, with is_range */
+    int64_t first; /* if is_range is true: value of the column in the first row */
 };
 
 /* A foreign key: every value of a column is a primary key of another table. */
@@ -90,7 +92,7 @@ struct script_foreign_key {
 /* A table that a script declares. */
 struct script_dataset {
     const char *name;
-    /* false: the script declares no columns; the table exists already or is built in */
+    /* true: the script declares columns; false: the table exists already or is built in */
     bool is_declared;
     uint64_t rows;       /* number of rows to load */
     struct table table;  /* columns of the table; is_unique: the column alone is the key */
@@ -105,16 +107,16 @@ struct script_dataset {
     /* The columns of the indexes that are made after the load, one line for each index: "a\nb,
      * c". */
     struct script_texts indexes;
-    bool varies; /* transactions change the number of rows, so a loaded table may have any number of
-                    rows */
+    bool varies; /* true: transactions change the number of rows, so any number of rows is accepted
+                    in a loaded table */
     uint64_t number; /* hash of the name, which is part of the seed of the values that are loaded */
     int line;        /* line of the declaration in the script */
 };
 
-/* A claim about the tables that has to hold after the run. */
+/* A claim about the tables that must be true after the run. */
 struct script_invariant {
     const char *claim;
-    struct script_texts sql; /* a query for the rows that break the claim */
+    struct script_texts sql; /* a query that returns the rows for which the claim is false */
     int line;                /* line of the declaration in the script */
 };
 
@@ -130,9 +132,11 @@ enum script_statement_kind script_kind(const char *sql);
 bool script_controls_transaction(const char *sql, unsigned lexis);
 
 enum script_metric_kind {
-    SCRIPT_COUNT, /* the metric is a sum, and its growth per second */
-    SCRIPT_TREND, /* the metric is a distribution: mean, percentiles, extremes */
-    SCRIPT_GAUGE, /* the metric is the latest value, and the extremes */
+    SCRIPT_COUNT, /* the metric is reported as the sum of the values, and the sum's growth per
+                     second */
+    SCRIPT_TREND, /* the metric is reported as a distribution: mean, percentiles, minimum and
+                     maximum */
+    SCRIPT_GAUGE, /* the metric is reported as the latest value, with minimum and maximum */
 };
 extern const char *const script_metric_kinds[]; /* names of the kinds: "count", … */
 
@@ -140,7 +144,7 @@ extern const char *const script_metric_kinds[]; /* names of the kinds: "count", 
 struct script_metric {
     /* name: lowercase letters, digits and _; not the name of a figure or an operation */
     const char *name;
-    const char *unit; /* unit of the values, "ms"; "" without a unit */
+    const char *unit; /* unit of the values, for example "ms"; "" if the values have no unit */
     enum script_metric_kind kind;
 };
 
@@ -166,15 +170,15 @@ struct script_transaction {
     size_t operation; /* index in script.operations */
     double weight;    /* weight in the choice of transactions; 0: the transaction is never chosen */
     bool is_autocommit;
-    uint64_t tries;         /* most tries of the transaction; 0: it is tried until it succeeds */
+    uint64_t tries; /* maximum number of tries; 0: the transaction is tried until it succeeds */
     bool retries_duplicate; /* a duplicate key is also a reason to retry */
     const char *isolation;  /* isolation level; NULL for the server's default */
     double sessions; /* number of sessions that run only this transaction or, if is_share, their
                         share of all sessions; 0: the sessions draw the transaction by weight */
     bool is_share;
-    double rate; /* transactions/s that are due, for all sessions of this transaction together; 0:
+    double rate; /* target rate in transactions/s, for all sessions of this transaction together; 0:
                     no rate */
-    const struct draw *pause; /* seconds of pause before the transaction; NULL for no pause */
+    const struct draw *pause; /* draws the pause before the transaction, in s; NULL: no pause */
     int line;                 /* line of the declaration in the script */
 };
 
@@ -191,7 +195,8 @@ struct script {
     const char *name;  /* the name that the caller gave */
     char hash[17];     /* hash of the text and the parameters: 16 hexadecimal digits */
     uint64_t shape;    /* hash of the declared tables, without their generators */
-    bool names_append; /* the text may call append; false: no row is appended to a dataset */
+    bool names_append; /* true: the script may call the method `append`; false: the script appends
+                          no rows to datasets */
     size_t param_count;
     struct script_param *params;
     struct buffer param_list; /* the parameters and their values, "NAME=VALUE,NAME=VALUE" */
@@ -239,15 +244,16 @@ void script_share(struct script *script, unsigned place, unsigned ranks);
 const char *script_text(const struct script *script);
 
 /* The functions by which a script uses its session. Only script_try, script_pause and
- * script_connected call these functions, and pass `context` to each. A status other than OK ends
- * the current call of the script, unless forgive then returns true; the host keeps the reason. */
+ * script_connected call these functions, and pass `context` to each. If a function returns a status
+ * other than OK, the current call of the script ends, unless `forgive` returns true. The host keeps
+ * the reason. */
 struct script_host {
     void *context; /* the host's own data */
     enum status (*run)(void *context, size_t statement, const struct batch *parameters,
                        struct answer *answer);
-    /* Optional (may be NULL). Returns true, and makes the host forget the failure of the latest
-     * statement, if the statement failed because of a duplicate key and the earlier statements of
-     * the transaction are still in effect. */
+    /* Optional (may be NULL). Called after a statement failed. Returns true if the statement failed
+     * because of a duplicate key and the earlier statements of the transaction are still in effect;
+     * the host then forgets the failure. */
     bool (*forgive)(void *context);
     enum status (*append)(void *context, size_t dataset, uint64_t rows);
     enum status (*count)(void *context, size_t dataset, uint64_t *rows);
@@ -307,8 +313,8 @@ enum script_end {
  * seed, session and turn always result in the same transaction. */
 size_t script_choose(const struct script_state *state, uint64_t turn);
 
-/* Draws the pause before a transaction into *ns, which is 0 without a pause. Returns SCRIPT_DONE,
- * SCRIPT_STOPPED or SCRIPT_WRONG. */
+/* Draws the length of the pause before a transaction. *ns is 0 if the transaction has no pause.
+ * Returns SCRIPT_DONE, SCRIPT_STOPPED or SCRIPT_WRONG. */
 enum script_end script_pause(struct script_state *state, size_t transaction, uint64_t turn,
                              int64_t *ns, struct error *error);
 
@@ -316,8 +322,8 @@ enum script_end script_pause(struct script_state *state, size_t transaction, uin
 enum script_end script_try(struct script_state *state, size_t transaction, uint64_t turn,
                            struct error *error);
 
-/* Ends the transaction of the latest try for good: the numbers that it took from counters are no
- * longer pending. */
+/* Must be called when the transaction of the latest try will not be tried again. The numbers that
+ * the transaction took from counters are then no longer pending. */
 void script_transaction_ended(struct script_state *state);
 
 /* Copies the place, such as "x.lua:3", of the latest call that may compute for very long. Copies

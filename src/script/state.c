@@ -66,8 +66,8 @@ static int write_code(lua_State *lua, const void *bytes, size_t length, void *co
     return buffer_failed(context) ? 1 : 0;
 }
 
-/* Allocates memory for the values of the statement with the most parameters, and for the longest
- * text that a generator draws, including the generators of the main state. */
+/* Allocates memory for the parameters of the statement with the greatest number of parameters, and
+ * for the longest text that a generator of this state or of the main state draws. */
 static bool make_room(struct script_state *state)
 {
     size_t count = 1;

@@ -5,7 +5,7 @@
 
 enum {
     DISTINCT_MAX = 10000,
-    DISTINCT_TRIES = 1000, /* most draws for each value that is wanted */
+    DISTINCT_TRIES = 1000, /* maximum number of draws per value that `distinct` must return */
 };
 
 char value_null;
@@ -81,8 +81,9 @@ const char *value_whole_hint(const struct column *column, const struct draw_valu
                : "";
 }
 
-/* Draws a value and pushes it. With derive, the inner value is pushed before the script's function
- * is called, because a drawn text is in state->room, which the function may overwrite. */
+/* Draws a value and pushes it. For a generator made by derive, the inner value is pushed first and
+ * then the script's function is called, because a drawn text is in state->room, which the function
+ * may overwrite. */
 void value_push_drawn(lua_State *lua, const struct draw *draw, struct draw_stream *stream)
 {
     struct script_state *state = state_of(lua);
@@ -143,7 +144,8 @@ static int push_generator(lua_State *lua, struct draw *draw, const struct error 
 {
     struct script_state *state = state_of(lua);
     DEMAND_DONE(lua, draw != NULL, error);
-    /* when memory runs out here, `draw` leaks, but the Lua state is useless then anyway */
+    /* if memory runs out here, `draw` is never freed; but then the Lua state cannot be used any
+     * more */
     object_push(lua, OBJECT_DRAW, 0)->draw = draw;
     DEMAND_MEMORY(lua, value_reserve_room(state, draw_room(draw)));
     return 1;
@@ -334,7 +336,7 @@ static int call_distinct(lua_State *lua)
     return 1;
 }
 
-/* Pushes the text of a light userdata. A script can meet only two of them: null and the error
+/* Pushes the text of a light userdata. Scripts can see only two light userdata: null and the error
  * object of sandbox_end. */
 static int light_to_string(lua_State *lua)
 {
