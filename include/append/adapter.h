@@ -1,14 +1,14 @@
 /*
  * The adapter contract: everything that this program requires of a database.
  *
- * An adapter is a `const struct adapter` with static lifetime. The adapter defines its own struct
- * adapter_conn, a connection. One thread at a time uses a connection; only interrupt and
- * name_session may be called by a second thread. An adapter never prints, exits, retries or keeps
- * statistics. An adapter sleeps only while another session has locked a database that runs inside
- * the program. An adapter reads a clock only for the deadlines of open, of a reconnect and of
- * end_sessions. The only writable statics of an adapter are an atomic counter that numbers the
- * connections, and thread-local variables for the callbacks of a client library. Retries, pacing
- * and accounting are the work of the session, which calls the adapter.
+ * An adapter is a `const struct adapter` with static lifetime. The adapter defines struct
+ * adapter_conn, which represents a connection. One thread at a time uses a connection; only
+ * interrupt and name_session may be called by a second thread. An adapter never prints, exits,
+ * retries or keeps statistics. An adapter sleeps only while another session has locked a database
+ * that runs inside the program. An adapter reads a clock only for the deadlines of open, of a
+ * reconnect and of end_sessions. The only writable statics of an adapter are an atomic counter that
+ * numbers the connections, and thread-local variables for the callbacks of a client library.
+ * Retries, pacing and accounting are the work of the session, which calls the adapter.
  *
  * Every operation that can fail returns enum status and records its first error in *error. `error`
  * is never NULL, and adapters do not check for NULL. An operation that several adapters can share
@@ -54,9 +54,9 @@ struct adapter_library; /* a client library loaded at run time; each adapter def
 struct server_facts {
     uint64_t statement_bytes_max; /* greatest length of a statement that the server accepts, in
                                      bytes; 0 = unknown */
-    bool has_no_bulk_path; /* the server does not support the adapter's fastest way to append */
-    bool is_pooled;        /* a pooler may run each statement in a different server session */
-    bool has_no_columns;   /* tables have no declared columns: a row may have any columns */
+    bool has_no_bulk_path;        /* the server lacks the adapter's fastest way to insert rows */
+    bool is_pooled;      /* a pooler may run each statement in a different server session */
+    bool has_no_columns; /* tables have no declared columns: a row may have any columns */
 
     /* Names of the storage engines that cannot roll back, for example "MyISAM,Aria". When a
      * statement fails at one row, tables of these engines keep the rows before that row. */
@@ -291,10 +291,10 @@ struct partition_statements {
     const char *hash_part, *range_part;
     bool are_tables; /* true: a statement after CREATE TABLE creates each part as a table; false:
                         CREATE TABLE contains the parts in place of $9 */
-    const char *least, *most;   /* bounds of the first and last part: written in place of $6 of the
-                                   first part and $7 of the last part */
-    const char *count;          /* query for the number of parts of the table whose name is
-                                   the parameter */
+    const char *least, *most; /* `least` is written in place of $6 of the first part, and `most` is
+                                 written in place of $7 of the last part */
+    const char *count;        /* query for the number of parts of the table whose name is
+                                 the parameter */
     bool excludes_foreign_keys; /* a divided table cannot have foreign keys, and foreign keys cannot
                                    refer to a divided table */
 };
@@ -389,7 +389,8 @@ struct connection_info {
      * NULL if the database has no such tables, or if this is unknown */
     const char *lasting_tables;
     /* NULL-terminated list of the first words, in lower case, of more statements that a rollback
-     * undoes; INSERT, UPDATE, DELETE and similar statements are left out; static; NULL if unknown
+     * undoes; queries, INSERT, UPDATE, DELETE and similar statements are left out; static; NULL if
+     * unknown
      */
     const char *const *undone;
     bool has_schemas; /* a database is divided into schemas, and target.schema is the name of a
@@ -407,9 +408,9 @@ struct connection_info {
      * database cannot create such a table.
      *
      * declare_column writes the text that follows a column's name in CREATE TABLE: the type, NOT
-     * NULL and, with `is_numbered`, the clause that makes the database number the rows inserted
-     * without this column. declare_column returns false when the database does not support the
-     * type.
+     * NULL and, if is_numbered is true, the clause that makes the database number the rows that are
+     * inserted without this column. declare_column returns false when the database does not support
+     * the type.
      *
      * create_tail is the text after the closing bracket of CREATE TABLE. If create_tail ends in
      * "()", the key's columns are written between these brackets; otherwise the key is declared as
@@ -535,8 +536,8 @@ struct adapter {
      * runs. */
     unsigned (*count_files)(const struct target *target, unsigned *opening);
 
-    const char *const *methods; /* ways to append, NULL-terminated; the first is the default. NULL =
-                                   there is only one way */
+    const char *const *methods; /* ways to insert rows, NULL-terminated; the first is the default.
+                                   NULL = there is only one way */
 
     /* Optional: an adapter has both functions or neither. start loads the client library
      * (`client_lib` is target.client_lib) and sets up its global state. The main thread calls start
@@ -594,7 +595,8 @@ struct adapter {
                             const char *table_name, struct table *table, struct error *error);
 
     /* Optional. Called before the sessions begin: does the work that later appends need once per
-     * connection, for example preparing statements. Its failures are reported by append_open. */
+     * connection, for example preparing statements. append_open reports the failures of
+     * prepare_appends. */
     void (*prepare_appends)(struct adapter_conn *conn, const struct table *table);
 
     /* Begins an append to the columns of `table`. The struct `table` outlives the connection. After
@@ -602,15 +604,15 @@ struct adapter {
     enum status (*append_open)(struct adapter_conn *conn, const struct table *table,
                                struct error *error);
 
-    /* Hands over 1 to ROW_BATCH_MAX rows; called any number of times for each append, or not at
-     * all. A failed call ends the append and sets *kept to the number of rows of this append that
-     * the server acknowledged as kept. The caller sets *kept to 0 before the call; an adapter whose
-     * failed appends keep no rows does not set *kept. */
+    /* Hands over 1 to ROW_BATCH_MAX rows. Called zero or more times for each append. A failed call
+     * ends the append and sets *kept to the number of rows of this append that the server
+     * acknowledged as kept. The caller sets *kept to 0 before the call; an adapter whose failed
+     * appends keep no rows does not set *kept. */
     enum status (*append_rows)(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error);
 
-    /* Ends the append. Sets *accepted, with any result, to the number of rows of this append that
-     * the server acknowledged as kept. Returns REJECTED if the other rows were refused. */
+    /* Ends the append. Sets *accepted, whatever the result is, to the number of rows of this append
+     * that the server acknowledged as kept. Returns REJECTED if the other rows were refused. */
     enum status (*append_close)(struct adapter_conn *conn, uint64_t *accepted, struct error *error);
 
     /* Optional. Called after append_rows or append_close returned LOST, before close: fills the

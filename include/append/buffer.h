@@ -46,8 +46,8 @@ void buffer_add_identifier(struct buffer *buffer, const char *name, char quote)
     APPEND_API(buffer_add_identifier);
 
 /* Returns a stream that adds to the buffer; the caller closes it with fclose. Returns NULL if
- * memory runs out. The reason to use this function and not open_memstream: buffer_failed reports
- * that the content is incomplete. */
+ * memory runs out. If memory runs out later, while the stream is used, buffer_failed returns true.
+ */
 FILE *buffer_open(struct buffer *buffer) APPEND_API(buffer_open);
 
 /* Returns true if an allocation has failed since buffer_init or buffer_clear, so that the content

@@ -243,8 +243,8 @@ static void find_place(struct limited_process *process, const char *cgroups)
     static const char *const marks[] = {"docker", podman, "kubepods", "containerd"};
     for (size_t length; *cgroups != '\0'; cgroups += length + (cgroups[length] != '\0')) {
         length = strcspn(cgroups, "/\n");
-        /* the last unit sets the limits, but user@1000.service stands for a login, which is not a
-         * unit here */
+        /* the last unit in the path sets the limits; if it is a login (user@1000.service), `unit`
+         * becomes "" */
         const bool is_unit = length > 8 && strncmp(cgroups + length - 8, ".service", 8) == 0;
         if (is_unit) {
             const bool is_login = strncmp(cgroups, "user@", 5) == 0;

@@ -135,7 +135,7 @@ struct evidence_server {
     struct procfs_process process; /* the server's process; pid 0: not found */
     uint16_t port;
     bool was_listening; /* some process listened on the port */
-    bool is_gone;       /* the server ran before the sessions, and has ended since */
+    bool is_gone;       /* the server ran before the sessions connected, and has ended since */
 };
 
 struct evidence {
@@ -156,7 +156,8 @@ struct evidence {
  * evidence, which the caller frees with free. Returns NULL when out of memory. */
 struct evidence *evidence_begin(const struct limits_question *question);
 
-/* Takes the readings while sessions are short of a resource: see on_shortage in load/load.h. */
+/* Reads the limits again. Call this function while sessions fail for lack of a resource: see
+ * on_shortage in load/load.h. */
 void evidence_capture(struct evidence *evidence);
 
 /* Returns whether sessions that reconnected were refused because a setting of the server was
@@ -166,7 +167,7 @@ bool evidence_needs_settings(const struct result *result);
 
 /* Call this function after the sessions have ended. Takes the last readings, then fills *findings
  * with the limits that made sessions fail, beginning with the limit that made the greatest number
- * fail. Uses the causes, the session ledger and the start of *result. */
+ * fail. Uses the causes, the counts of sessions and the start time in *result. */
 void evidence_find_limits(struct evidence *evidence, const struct result *result,
                           struct findings *findings);
 

@@ -216,9 +216,9 @@ static int declare_param(lua_State *lua)
     return 1;
 }
 
-/* Appends `text` to `out` with each ${name} replaced by the value of the parameter, but leaves
- * ${session} as it is. Returns false if the script has not declared a parameter, and writes the
- * parameter's name to `unknown`. */
+/* Adds `text` to `out`. Replaces each ${name} by the value of the parameter, but leaves ${session}
+ * as it is. Returns false if the script has not declared a parameter, and writes the parameter's
+ * name to `unknown`. */
 static bool expand_parameters(const struct script *script, const char *text, struct buffer *out,
                               char unknown[SCRIPT_NAME_BYTES])
 {
@@ -441,7 +441,7 @@ static void declare_column(lua_State *lua, struct table *load, struct script_dat
     }
     if (!lua_isnil(lua, -1)) {
         details->value = object_check(lua, -1, OBJECT_DRAW)->draw;
-        luaL_ref(lua, LUA_REGISTRYINDEX); /* keeps the generator as long as the script */
+        luaL_ref(lua, LUA_REGISTRYINDEX); /* prevents collection of the generator */
     }
     lua_settop(lua, at);
     switch (lua_getfield(lua, at, "key")) {
@@ -982,7 +982,7 @@ static int declare_transaction(lua_State *lua)
             }
             if (!lua_isnil(lua, -1)) {
                 new->pause = object_check(lua, -1, OBJECT_DRAW)->draw;
-                luaL_ref(lua, LUA_REGISTRYINDEX); /* keeps the generator as long as the script */
+                luaL_ref(lua, LUA_REGISTRYINDEX); /* prevents collection of the generator */
             }
             lua_getfield(lua, 3, "isolation");
             if (!lua_isnil(lua, -1)) {

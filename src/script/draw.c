@@ -189,7 +189,7 @@ struct format {
     size_t length;
 };
 
-/* Gray's approximation of zipfian over 0 … n-1. */
+/* Constants of Gray's approximation of zipfian over 0 … n-1. */
 struct gray {
     double theta;
     double second; /* the value zeta(2) */
@@ -197,7 +197,7 @@ struct gray {
     double zeta, eta; /* constants of the approximation; valid only if the range is fixed */
 };
 
-/* Rejection-inversion over 1 … n. */
+/* Constants of rejection-inversion over 1 … n. */
 struct zipf {
     double theta;
     double enough; /* largest distance of x from k at which k is accepted without another test */
@@ -318,7 +318,7 @@ static unsigned fraction_below(struct fraction *fraction, struct draw_stream *st
 {
     enum {
         BITS = 56,
-        USES = 7 /* with n = 92 the last use still has nearly 17 bits */
+        USES = 7 /* after 6 numbers with n = 92, the last number still has nearly 17 bits */
     };
     if (fraction->left == 0) {
         *fraction = (struct fraction){draw_bits(stream) >> (WORD_BITS - BITS), USES};

@@ -20,8 +20,8 @@
 #include "append/error.h"
 #include "base/random.h"
 
-/* A source of random numbers. Zero it, then set `base`, which differs for each transaction and for
- * each value of a table. */
+/* A source of random numbers. Set all members to 0, then set `base`, which must be different for
+ * each transaction and for each value of a table. */
 struct draw_stream {
     uint64_t base;
     uint64_t count; /* number of random numbers drawn so far */
@@ -87,21 +87,21 @@ uint64_t counter_known(const struct counter *counter);
  */
 enum keys_kind {
     KEYS_UNIFORM,
-    KEYS_SEQUENTIAL, /* a + stream.row; a again after b */
+    KEYS_SEQUENTIAL, /* a + stream.row; after b, the keys start again at a */
     KEYS_GAUSSIAN,   /* a + n × mean of 12 u (sysbench 1.0.20) */
-    KEYS_PARETO,     /* a + n × u^(ln h / ln(1-h)) (sysbench); h = 0.2 */
+    KEYS_PARETO,     /* a + n × u^(ln h / ln(1-h)) (sysbench); default h = 0.2 */
     /* b + ln(u) / gamma, gamma = -ln(0.05) / (0.8571428571 n) (YCSB); a key below a is drawn again
      */
     KEYS_EXPONENTIAL,
     KEYS_SPECIAL,   /* t = n - 1; u < 1/4: a + t × mean of 12 u; else, with the same u,
                        a + t/2 - t/200 + u (t/100 + 1) (sysbench 1.0.20) */
-    KEYS_ZIPFIAN,   /* P(a + k - 1) is proportional to k^-theta; exact; theta = 0.8 */
+    KEYS_ZIPFIAN,   /* P(a + k - 1) is proportional to k^-theta; exact; default theta = 0.8 */
     KEYS_SCRAMBLED, /* zipfian, then a bijection spreads the keys over the range */
     /* hot_share of the draws are uniform over the first hot_set × n keys, the other draws are
      * uniform over the other keys */
     KEYS_HOTSPOT,
-    KEYS_LATEST,       /* b - (zipfian over 0 … n-1); theta = 0.99 */
-    KEYS_YCSB_ZIPFIAN, /* YCSB's ScrambledZipfianGenerator; theta = 0.99 */
+    KEYS_LATEST,       /* b - (zipfian over 0 … n-1); default theta = 0.99 */
+    KEYS_YCSB_ZIPFIAN, /* YCSB's ScrambledZipfianGenerator; default theta = 0.99 */
     KEYS_KINDS,
 };
 /* names of the kinds: "uniform", … "ycsb_zipfian"; ends with NULL */

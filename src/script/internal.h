@@ -3,7 +3,7 @@
  * from the lowest layer to the highest:
  *
  *     sandbox.c  the Lua state: its libraries, the bounds on memory and time, objects, arguments
- *     values.c   values between Lua and columns, and the generators that draw them
+ *     values.c   conversion of values between Lua and columns, and the generators of values
  *     declare.c  the declarations of the top level
  *     run.c      the functions of a transaction
  *     rows.c     the rows of a load
@@ -105,7 +105,7 @@ struct script_state {
     /* reason why the function must end, even if pcall caught the error; SCRIPT_DONE: the function
      * may continue */
     enum script_end end;
-    char why[ERROR_TEXT_BYTES]; /* the text of a rollback or of SCRIPT_WRONG */
+    char why[ERROR_TEXT_BYTES]; /* the error text of SCRIPT_ROLLBACK or SCRIPT_WRONG */
     enum error_kind why_kind;   /* kind of the error of SCRIPT_WRONG */
     double bytes_seen; /* number of bytes that C functions have processed since the last check of
                           the time */
@@ -117,9 +117,9 @@ struct script_state {
      */
     size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session,
         invariants, metrics;
-    int *function_refs;    /* references of Lua to the functions of derive */
-    int *transaction_refs; /* references of Lua to the functions of transactions */
-    int *session_refs;     /* references of Lua to the functions of on_session */
+    int *function_refs;    /* registry references to the functions given to derive */
+    int *transaction_refs; /* registry references to the functions of transactions */
+    int *session_refs;     /* registry references to the functions given to on_session */
 
     const struct statement *statements;           /* the statements that all sessions share */
     struct session_statement *session_statements; /* the statements with ${session}; owned */
@@ -219,7 +219,7 @@ void sandbox_note_memory(struct script_state *state);
 int sandbox_end(lua_State *lua, enum script_end end);
 
 /* sandbox_check_top_level raises a Lua error if `what` is called outside the top level of the
- * script; sandbox_check_running raises one if `what` is called outside a function of a
+ * script; sandbox_check_running raises a Lua error if `what` is called outside a function of a
  * transaction. */
 void sandbox_check_top_level(lua_State *lua, const char *what);
 const struct script_host *sandbox_check_running(lua_State *lua, const char *what);
@@ -264,8 +264,8 @@ static inline bool value_is_null(lua_State *lua, int index)
 bool value_get(lua_State *lua, int index, struct draw_value *value);
 void value_check(lua_State *lua, int index, struct draw_value *value);
 
-/* Return a hint to append to a message, or "". value_type_hint is for a Lua value that cannot be a
- * parameter, value_whole_hint for a fraction that does not fit a column of whole numbers. */
+/* Return a hint that is added to an error message, or "". value_type_hint explains why a Lua value
+ * cannot be a parameter, value_whole_hint why a fraction does not fit a column of whole numbers. */
 const char *value_type_hint(lua_State *lua, int index);
 const char *value_whole_hint(const struct column *column, const struct draw_value *value);
 

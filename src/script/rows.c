@@ -8,8 +8,8 @@ struct script_rows {
     size_t most_rows;
     struct batch batch;
     struct column_data *columns;
-    char **values;       /* values of most_rows rows, for each column */
-    uint8_t **nulls;     /* whether the value of a row is NULL, for each column */
+    char **values;       /* for each column, the values of most_rows rows */
+    uint8_t **nulls;     /* for each column and row, whether the value is NULL */
     struct buffer texts; /* the texts in all rows */
 };
 

@@ -443,7 +443,7 @@ static int call_pattern(lua_State *lua)
                           (int)pattern_length, (int)repetitions, (int)length);
     }
     note_bytes(lua, bytes);
-    const bool is_long = steps * bytes > PATTERN_STEPS_LONG; /* a match is tried at each place */
+    const bool is_long = steps * bytes > PATTERN_STEPS_LONG; /* a match is tried at each byte */
     if (is_long) {
         keep_place(lua);
         check_time(lua, 1); /* do not begin a match after the run has ended */
@@ -635,7 +635,7 @@ int sandbox_freeze(lua_State *lua)
     return 0;
 }
 
-/* Returns a hint to append to an error of Lua about a function that scripts do not have, or "". */
+/* Returns a hint for an error message of Lua about a function that scripts do not have, or "". */
 static const char *hint_for_error(const char *text)
 {
     static const struct {

@@ -320,7 +320,8 @@ struct script *script_load(const char *name, const char *const *sets, size_t set
     if (!parse_sets(source, sets, set_count)) {
         loading->status = state_out_of_memory(&loading->error);
     } else if (thread_start(&thread, 0, run_loading, loading) != 0) {
-        /* without a separate thread only a second Ctrl-C ends a C function that never returns */
+        /* no thread could be created, so only a second Ctrl-C can end a C function that never
+         * returns */
         run_loading(loading);
     } else if (await_loading(loading, thread)) {
         pthread_join(thread, NULL);

@@ -8,9 +8,10 @@
  * because the functions of the script refer to the objects that the top level made. A state belongs
  * to one thread.
  *
- * A script can compute and can use the statements and tables that it declared, and nothing else: it
- * has the libraries base, table, string, math and utf8 without their functions that load code or
- * read the time. The memory of a state is bounded, and the host can end an endless loop.
+ * A script can only compute, and use the statements and tables that it declared. It has the
+ * libraries base, table, string, math and utf8, but not their functions that load code or read the
+ * time. The memory of a state is limited, and the host (struct script_host) can end an endless
+ * loop.
  *
  * docs/workloads-reference.md documents the names that a script can use.
  */
@@ -68,7 +69,7 @@ struct script_param {
 
 struct script_column {
     const struct draw *value; /* generator; NULL if the load does not write the column */
-    unsigned key; /* place of the column in the primary key, from 1; 0: not part of the key */
+    unsigned key; /* position of the column in the primary key, from 1; 0: not in the key */
     /* key = "auto": if a statement leaves the column out, the database fills it with a number */
     bool is_numbered;
 };
@@ -95,7 +96,7 @@ struct script_dataset {
     /* true: the script declares columns; false: the table exists already or is built in */
     bool is_declared;
     uint64_t rows;       /* number of rows to load */
-    struct table table;  /* columns of the table; is_unique: the column alone is the key */
+    struct table table;  /* the table's columns; if is_unique is true, a column alone is the key */
     size_t column_count; /* number of columns, the same as table.column_count */
     struct script_column *columns; /* array of column_count elements */
     struct script_texts create;    /* replacement for the generated CREATE TABLE; may be empty */
@@ -109,7 +110,7 @@ struct script_dataset {
     struct script_texts indexes;
     bool varies; /* true: transactions change the number of rows, so any number of rows is accepted
                     in a loaded table */
-    uint64_t number; /* hash of the name, which is part of the seed of the values that are loaded */
+    uint64_t number; /* hash of the name; a part of the seed for the values that are loaded */
     int line;        /* line of the declaration in the script */
 };
 
@@ -126,8 +127,9 @@ enum script_statement_kind {
     SCRIPT_OTHER,
 };
 
-/* Return the kind of an SQL text by its first word, and whether it has a BEGIN, COMMIT or ROLLBACK.
- * `lexis`: the flags of the dialect (append/sql.h). */
+/* script_kind returns the kind of an SQL text, which depends on the first word.
+ * script_controls_transaction returns whether the text contains BEGIN, COMMIT or ROLLBACK. `lexis`:
+ * the flags of the dialect (append/sql.h). */
 enum script_statement_kind script_kind(const char *sql);
 bool script_controls_transaction(const char *sql, unsigned lexis);
 
@@ -140,7 +142,7 @@ enum script_metric_kind {
 };
 extern const char *const script_metric_kinds[]; /* names of the kinds: "count", … */
 
-/* A metric that the script declares: the numbers that the script's transactions add. */
+/* A metric that the script declares, and to which the script's transactions add values. */
 struct script_metric {
     /* name: lowercase letters, digits and _; not the name of a figure or an operation */
     const char *name;
@@ -173,8 +175,9 @@ struct script_transaction {
     uint64_t tries; /* maximum number of tries; 0: the transaction is tried until it succeeds */
     bool retries_duplicate; /* a duplicate key is also a reason to retry */
     const char *isolation;  /* isolation level; NULL for the server's default */
-    double sessions; /* number of sessions that run only this transaction or, if is_share, their
-                        share of all sessions; 0: the sessions draw the transaction by weight */
+    double sessions; /* number of sessions that run only this transaction or, if is_share is true,
+                        the share of these sessions in all sessions; 0: the sessions choose this
+                        transaction by weight */
     bool is_share;
     double rate; /* target rate in transactions/s, for all sessions of this transaction together; 0:
                     no rate */
@@ -257,7 +260,7 @@ struct script_host {
     bool (*forgive)(void *context);
     enum status (*append)(void *context, size_t dataset, uint64_t rows);
     enum status (*count)(void *context, size_t dataset, uint64_t *rows);
-    enum status (*think)(void *context, int64_t ns); /* waits; REJECTED: the run has ended */
+    enum status (*think)(void *context, int64_t ns); /* waits; REJECTED if the run has ended */
     /* counts a check; `text` may be "" */
     void (*check)(void *context, bool is_good, const char *text);
     void (*found)(void *context, bool is_found);
@@ -334,14 +337,14 @@ void script_place_of(const struct script_state *state, char place[SCRIPT_PLACE_B
 /* Calls the functions that the script gave to on_session. Must be called after each connect. */
 enum script_end script_connected(struct script_state *state, struct error *error);
 
-/* Rows of a declared dataset in reusable memory. */
+/* Memory for rows of a declared dataset. Every call of script_rows_fill uses this memory again. */
 struct script_rows;
 struct script_rows *script_rows_create(const struct script *script, size_t dataset,
                                        size_t most_rows); /* returns NULL if memory runs out */
 void script_rows_destroy(struct script_rows *rows);
 
-/* Returns the columns that the load writes, in the dataset's order. An append must be opened with
- * these columns. The result is valid as long as the script. */
+/* Returns the columns that the load writes, in the dataset's order. append_open must be called with
+ * this table. The result is valid as long as the script. */
 const struct table *script_load_table(const struct script *script, size_t dataset);
 
 /* Fills `count` rows, at most most_rows, with the rows first, first + step, … of the dataset. The

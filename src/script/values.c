@@ -138,8 +138,7 @@ bool value_reserve_room(struct script_state *state, size_t bytes)
     return true;
 }
 
-/* Pushes `draw` as an object, which then owns it. Raises *error as a Lua error if `draw` is
- * NULL. */
+/* Pushes an object that owns `draw`. Raises *error as a Lua error if `draw` is NULL. */
 static int push_generator(lua_State *lua, struct draw *draw, const struct error *error)
 {
     struct script_state *state = state_of(lua);
