@@ -487,8 +487,9 @@ struct answer {
                       no rows, number of rows that it matched */
 };
 
-/* Counts of the rows of an append that returned LOST. Rows that were handed over and are neither
- * accepted, refused nor in doubt were never sent. */
+/* Counts of the rows that were handed over after append_open, for the case that append_rows or
+ * append_close returned LOST. Rows that are neither accepted, refused nor in doubt were never sent.
+ */
 struct append_loss {
     uint64_t refused;  /* number of rows that the server refused before the connection was lost */
     uint64_t in_doubt; /* number of rows that were sent and not answered when the connection was
@@ -594,25 +595,27 @@ struct adapter {
     enum status (*describe)(const struct adapter *adapter, struct adapter_conn *conn,
                             const char *table_name, struct table *table, struct error *error);
 
-    /* Optional. Called before the sessions begin: does the work that later appends need once per
-     * connection, for example preparing statements. append_open reports the failures of
-     * prepare_appends. */
+    /* Optional. Called before the sessions begin: does the work that is needed once per connection
+     * before rows are inserted, for example preparing statements. append_open reports the failures
+     * of prepare_appends. */
     void (*prepare_appends)(struct adapter_conn *conn, const struct table *table);
 
-    /* Begins an append to the columns of `table`. The struct `table` outlives the connection. After
-     * REJECTED with ERROR_BUSY, the session may call append_open again. */
+    /* Begins to insert rows into the columns of `table`; append_rows and append_close follow. The
+     * struct `table` outlives the connection. After REJECTED with ERROR_BUSY, the session may call
+     * append_open again. */
     enum status (*append_open)(struct adapter_conn *conn, const struct table *table,
                                struct error *error);
 
-    /* Hands over 1 to ROW_BATCH_MAX rows. Called zero or more times for each append. A failed call
-     * ends the append and sets *kept to the number of rows of this append that the server
-     * acknowledged as kept. The caller sets *kept to 0 before the call; an adapter whose failed
-     * appends keep no rows does not set *kept. */
+    /* Hands over 1 to ROW_BATCH_MAX rows. Called zero or more times after append_open. A failed
+     * call ends the insertion that append_open began, and sets *kept to the number of its rows that
+     * the server acknowledged as kept. The caller sets *kept to 0 before the call; an adapter that
+     * keeps all of these rows or none does not set *kept. */
     enum status (*append_rows)(struct adapter_conn *conn, const struct batch *batch, uint64_t *kept,
                                struct error *error);
 
-    /* Ends the append. Sets *accepted, whatever the result is, to the number of rows of this append
-     * that the server acknowledged as kept. Returns REJECTED if the other rows were refused. */
+    /* Ends the insertion that append_open began. Sets *accepted, whatever the result is, to the
+     * number of rows since append_open that the server acknowledged as kept. Returns REJECTED if
+     * the other rows were refused. */
     enum status (*append_close)(struct adapter_conn *conn, uint64_t *accepted, struct error *error);
 
     /* Optional. Called after append_rows or append_close returned LOST, before close: fills the
