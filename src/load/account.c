@@ -16,7 +16,7 @@ void session_blame(struct session *session, enum cause_phase phase, const char *
 {
     struct error own = {.kind = ERROR_NONE};
     if (status == STATUS_LOST && atomic_load(&session->was_cut)) {
-        /* append itself cut the connection: the server is not to blame */
+        /* this program cut the connection, so the server's error is not the cause */
         error_set(&own, ERROR_TIMEOUT, 0, NULL,
                   "append cut the connection: no answer within %d s after the end of the run",
                   (int)(SESSION_GRACE_NS / MONO_NS_PER_S));
@@ -87,8 +87,8 @@ void session_note_row_bytes(struct session *session, const struct table *table,
 }
 
 /* Adds a range of rows to the list of exceptions, unless all rows of the range were acknowledged.
- * The list is sorted by row. Merges adjacent ranges without any acknowledged row: a run in which
- * every batch fails has many such ranges. Only --verify rows needs the list. */
+ * The list is sorted by row. Merges adjacent ranges that have no acknowledged rows, because a run
+ * in which every batch fails has many of them. Does nothing without --verify rows. */
 static void note_exception(struct session *session, const struct row_exception *exception)
 {
     struct session_summary *sum = &session->sum;
@@ -124,8 +124,7 @@ void session_account(struct session *session, const struct append *append, enum 
     session_add(session, RECORDER_ROWS_ACKNOWLEDGED, append->accepted);
     session_add(session, RECORDER_ROW_BYTES,
                 (uint64_t)((double)append->accepted * session->row_bytes));
-    /* also after a batch without acknowledged rows: if no later batch is acknowledged, this gap is
-     * noted here only */
+    /* note the gap even if no row was acknowledged, because this batch may be the last one */
     session_note_gap(session, end_ns);
     if (append->accepted > 0) {
         session_note_progress(session, end_ns);

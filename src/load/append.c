@@ -2,7 +2,7 @@
 
 #include <sys/param.h>
 
-/* Shortens the append to the rows that were handed over. */
+/* Removes the rows that were not handed to the adapter. */
 static void shorten_to_handed(struct append *append)
 {
     append->rows = append->handed;
@@ -15,7 +15,7 @@ void append_give_up(struct append *append)
     shorten_to_handed(append);
 }
 
-/* Splits the rows of a lost append into rows in doubt and rows that were not sent. */
+/* Finds out, after the connection was lost, which rows are in doubt and which were not sent. */
 static void lose(const struct adapter *adapter, struct adapter_conn *conn, struct append *append)
 {
     append_give_up(append);
@@ -65,7 +65,7 @@ enum status append_send(const struct adapter *adapter, struct adapter_conn *conn
     if (status == STATUS_LOST) {
         lose(adapter, conn, append);
     } else if (status == STATUS_REJECTED && append->accepted > 0) {
-        /* the server keeps or refuses each part of the append independently */
+        /* the server accepts or refuses each part of the rows independently */
         shorten_to_handed(append);
     }
     return status;

@@ -1,6 +1,6 @@
 /*
- * An append: rows of one table on their way through the database's bulk path. Sessions, scripts and
- * the loading of tables all send their rows as appends.
+ * An append: the operation that sends rows to one table through the database's bulk path. Sessions,
+ * scripts and the loading of tables all send their rows in this way.
  */
 #ifndef LOAD_APPEND_H
 #define LOAD_APPEND_H
@@ -10,7 +10,7 @@
 
 #include "append/adapter.h"
 
-/* Makes the rows of an append, a part at a time. */
+/* The source of an append's rows. It makes a part of the rows at a time. */
 struct row_source {
     /* Makes `rows` rows, beginning with row `from` of the append. They are valid until the next
      * call of `make` or `done`. On failure returns NULL and sets *error. */
@@ -26,22 +26,24 @@ struct append {
     struct row_source source;
     uint64_t first_row; /* number of the append's first row, counted over all rows of the session */
     uint64_t rows;
-    uint64_t handed;   /* rows that the adapter got in the latest try; if the connection was lost,
-                          only the rows that were sent */
+    uint64_t handed;   /* number of rows handed to the adapter in the latest try; after a lost
+                          connection, number of rows that were sent */
     uint64_t accepted; /* number of rows that the server acknowledged */
-    uint64_t in_doubt; /* number of rows in doubt; part of `handed` */
+    uint64_t in_doubt; /* number of rows in doubt; `handed` includes them */
     uint32_t tries;
 };
 
-/* Sends the rows once. If the connection is lost, append->rows shrinks to the number of rows that
- * were sent. If the server keeps some rows and refuses others, append->rows shrinks to the number
- * of rows that were handed over. The remaining rows belong to a later append. Returns FATAL if a
- * row could not be made: the append is then given up, and the caller must close the connection. */
+/* Tries once to send the rows. If the connection is lost, append->rows shrinks to the number of
+ * rows that were sent. If the server keeps some rows and refuses others, append->rows shrinks to
+ * the number of rows that were handed over. The remaining rows belong to a later append. Returns
+ * FATAL if a row could not be made. The function has then called append_give_up, and the caller
+ * must close the connection. */
 enum status append_send(const struct adapter *adapter, struct adapter_conn *conn,
                         struct append *append, struct error *error);
 
-/* Gives up an open append, whose connection must then be closed. All rows that were handed over are
- * in doubt: a server without transactions may have stored them already. */
+/* Gives up an append that is not finished. The caller must then close the connection. All rows that
+ * were handed to the adapter but not acknowledged are in doubt, because a server without
+ * transactions may have stored them already. */
 void append_give_up(struct append *append);
 
 #endif

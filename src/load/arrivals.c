@@ -6,8 +6,8 @@
 
 struct arrivals arrivals_begin(uint64_t seed, unsigned session)
 {
-    /* the letters "arrivals" in ASCII: without a constant of its own, this sequence would repeat
-     * the draws that make the session's rows */
+    /* the letters "arrivals" in ASCII: without this constant, the arrivals would use the same
+     * random numbers as the session's rows */
     const uint64_t own = UINT64_C(0x6172726976616c73);
     return (struct arrivals){.seed = random_mix(random_mix(seed ^ own) + session),
                              .most = UINT64_MAX};

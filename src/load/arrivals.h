@@ -12,19 +12,20 @@
 
 #include <stdint.h>
 
-/* Goes through a session's arrivals in order. A copy continues independently of the original. */
+/* A position in the sequence of a session's arrivals. A copy moves independently of the
+ * original. */
 struct arrivals {
     uint64_t seed;
     uint64_t count; /* number of arrivals that were drawn so far */
-    uint64_t most;  /* most arrivals to draw at random; later arrivals follow each other at the mean
-                       gap */
+    uint64_t most;  /* maximum number of random arrivals; each later arrival follows one mean gap
+                       after the arrival before it */
     double last; /* moment of the last arrival that was drawn, in mean gaps since the beginning */
 };
 
 struct arrivals arrivals_begin(uint64_t seed, unsigned session);
 
-/* Returns arrival `number`, counted from 0, in mean gaps since the beginning. The numbers of later
- * calls must not be smaller. */
+/* Returns arrival `number`, counted from 0, in mean gaps since the beginning. `number` must not be
+ * smaller than in an earlier call. */
 double arrivals_at(struct arrivals *arrivals, uint64_t number);
 
 #endif

@@ -6,10 +6,10 @@
 #include "base/mono.h"
 #include "load/account.h"
 
-/* Adds a session whose connection was cut to the list of cut sessions: the server may still be at
- * work on the session's call. Does nothing if the session's number at the server is unknown. If
- * memory runs out, the server has to notice the closed connection itself. Main thread: no other
- * thread cuts the connections of sessions. */
+/* Adds a session to the list of sessions whose connection was cut, because the server may still
+ * work on the session's call. Does nothing if the session's number at the server is unknown or if
+ * memory runs out. Only the main thread calls this function, because only the main thread cuts
+ * connections. */
 static void note_cut(const struct session *session, const struct session_name *name)
 {
     struct cut_list *list = session->load->cut;
@@ -127,7 +127,7 @@ enum status session_send(struct session *session, struct append *append, bool *i
         session_end_call(session);
         if (session->is_overdue && status == STATUS_REJECTED && append->accepted == 0 &&
             error_is_transient(error)) {
-            /* the database kept no row, and another call needs a new connection */
+            /* the database stored no rows, and the cut connection cannot be used for another try */
             append->rows = append->handed = 0;
             return STATUS_LOST;
         }

@@ -12,10 +12,11 @@
 #include "load/append.h"
 #include "load/session.h"
 
-/* Mark the beginning and the end of each call that waits for the server, for --timeout and for
- * --waits. `operation` is the operation that the call belongs to, or RECORDER_NO_CALL if the call's
- * time is not recorded. If the call was cut, is_overdue becomes true and the connection is
- * unusable, whatever the call returned. */
+/* Mark the beginning and the end of a call that waits for the server. --timeout and --waits need
+ * these marks. `operation` is the operation that the call belongs to, or RECORDER_NO_CALL if the
+ * call's time is not recorded. If the connection was cut because the call took longer than
+ * --timeout, session_end_call sets session->is_overdue: the connection is then unusable, whatever
+ * the call returned. */
 void session_begin_call(struct session *session, size_t operation);
 void session_end_call(struct session *session);
 
@@ -25,9 +26,9 @@ static inline bool session_goes_on(enum status status)
     return status == STATUS_OK || status == STATUS_REJECTED;
 }
 
-/* The generator's rows of a session, from row `first` of the session on. A buffer is borrowed only
- * while rows are handed over, so sessions that wait for an answer of the server hold no memory for
- * rows. generated_source returns the source of an append of these rows. */
+/* Rows that the generator makes for a session, beginning with the session's row `first`. The buffer
+ * is borrowed only while rows are handed over, so a session that waits for an answer of the server
+ * holds no memory for rows. generated_source returns the source of these rows for an append. */
 struct generated_rows {
     struct session *session;
     uint64_t first;
@@ -36,23 +37,23 @@ struct generated_rows {
 
 struct row_source generated_source(struct generated_rows *rows);
 
-/* Notes whether a read-only server refused the work of the turn, so that the session reconnects and
- * goes on (--on-drop reconnect). Returns is_refused. */
+/* Sets and returns session->is_refused: whether a read-only server refused the batch or the
+ * transaction, and the session reconnects and continues (--on-drop reconnect). */
 bool session_note_refused(struct session *session, enum status status, const struct error *error);
 
-/* Returns how the session goes on after a call or a transaction that ended with `status` and
- * `error`: LOST if the session needs another connection. After a call that was cut for --timeout,
- * the session needs another connection even if the answer arrived, unless the session has no work
- * left. */
+/* Returns the status with which the session continues after a call or a transaction that ended with
+ * `status` and `error`. The result is LOST if the session needs a new connection. After a call
+ * whose connection was cut for --timeout, the session needs a new connection even if the answer
+ * arrived, unless the session has no work left. */
 enum status session_after(struct session *session, enum cause_phase phase, enum status status,
                           const struct error *error);
 
 /* Sends the append. After a lost connection or a partial refusal the append has fewer rows: see
  * append_send. Retries while the database is busy and has accepted no row. Returns REJECTED if the
- * server acknowledged fewer rows than were sent. A call that was cut while the database was busy
- * counts as lost, with no rows sent. *is_begun becomes false if the session had to stop or leave
- * while the database was busy: then the database kept no row, and the append counts as not begun.
- */
+ * server acknowledged fewer rows than were sent. If the connection was cut for --timeout while the
+ * database was busy, returns LOST, and no rows count as sent. Sets *is_begun to false if the
+ * session had to stop or leave while it waited for a busy database: the database has then stored no
+ * rows, and the append counts as not begun. */
 enum status session_send(struct session *session, struct append *append, bool *is_begun,
                          struct error *error);
 

@@ -23,14 +23,14 @@ enum {
 struct control {
     const struct plan *plan;
     pthread_mutex_t lock;
-    struct load *load; /* the load to change; NULL: no change is possible */
+    struct load *load; /* the load that changes apply to; NULL: changes are refused */
     bool has_opened;
     struct change *changes; /* changes that were made; owned */
     size_t count;
-    atomic_bool has_steered; /* a change has added an epoch */
+    atomic_bool has_steered; /* a change has begun a new epoch: see load/epoch.h */
 };
 
-/* A change, parsed. */
+/* A parsed change. */
 struct order {
     const char *what;
     char from[CHANGE_VALUE_BYTES], to[CHANGE_VALUE_BYTES];
@@ -175,7 +175,7 @@ static enum control_outcome read_mark(struct order *order, const char *value, ch
     return CONTROL_DONE;
 }
 
-/* Reads a change into *order. order->epoch must be a copy of the latest epoch. */
+/* Parses a change into *order. The caller has copied the latest epoch to order->epoch. */
 static enum control_outcome read_order(struct order *order, const struct plan *plan,
                                        const char *change, char *answer)
 {
@@ -203,8 +203,8 @@ static enum control_outcome read_order(struct order *order, const struct plan *p
                change);
 }
 
-/* Adds the whole line to a file, or no part of it. The user may add lines to the same file. Returns
- * 0 or errno. */
+/* Adds a line to a file, completely or not at all. The user may also add lines to this file.
+ * Returns 0 or errno. */
 static int add_line(const char *path, const struct buffer *line)
 {
     const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -281,9 +281,8 @@ static enum control_outcome carry_out(struct control *control, const struct orde
                order->mark);
 }
 
-/* Returns how many entries of the list of changes must stay free after a change: marks leave a
- * fifth of the entries to the other changes, and the other changes leave the last entry to the
- * change "stop". */
+/* Returns how many entries of the list of changes must stay free after a change. Marks leave a
+ * fifth of the list to other changes. Changes other than "stop" leave the last entry to "stop". */
 static size_t places_kept(const char *change)
 {
     if (strcmp(change, "stop") == 0) {

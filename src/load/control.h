@@ -1,5 +1,5 @@
 /*
- * Changes made to a run by hand, from the live page or from `append control`.
+ * Changes that a user makes during a run, from the live page or with the command `append control`:
  *
  *   mark=TEXT   rate=N   sessions=N   pause   resume   stop
  *
@@ -21,21 +21,21 @@ enum {
 
 struct control;
 
-/* Creates the control of a run with this plan, which is borrowed. Returns NULL if memory runs out.
- */
+/* Creates the control of a run. `plan` is borrowed. Returns NULL if memory runs out. */
 struct control *control_create(const struct plan *plan);
 
-/* Allows changes: the gate opens now. `load` is borrowed until control_close. */
+/* Allows changes from now on. Called when the sessions may start to work. `load` is borrowed until
+ * control_close. */
 void control_open(struct control *control, struct load *load);
 
-/* Refuses further changes: the sessions have finished. `control` may be NULL. */
+/* Refuses changes from now on. Called when the sessions have finished. `control` may be NULL. */
 void control_close(struct control *control);
 
-/* Returns whether the rate, the sessions at work or a pause was changed. Any thread may call it;
- * `control` may be NULL. */
+/* Returns whether a change has set the rate or the number of working sessions, or paused the run.
+ * Any thread may call it; `control` may be NULL. */
 bool control_has_steered(const struct control *control);
 
-/* Moves the changes to the result. `control` may be NULL. */
+/* Moves the list of changes to *result. `control` may be NULL. */
 void control_take(struct control *control, struct result *result);
 
 enum control_outcome {

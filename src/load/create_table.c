@@ -7,7 +7,7 @@
 
 #include "base/ask.h"
 
-/* Writes the columns of the primary key, if the table has one. */
+/* Writes the names of the primary key's columns, or nothing if the table has no primary key. */
 static void write_key(struct buffer *sql, const struct script_dataset *dataset, char quote)
 {
     for (unsigned place = 1; place <= dataset->column_count; place++) {
@@ -61,17 +61,17 @@ static void write_end(struct buffer *sql, const struct plan *plan,
     buffer_fini(&whole);
 }
 
-/* A table that is divided into parts, and one of its parts. */
+/* A partitioned table, and one of its partitions. */
 struct divided {
     const struct script_dataset *dataset;
     const struct partition_statements *statements;
     char quote;
-    unsigned part; /* number of the part, from 0 */
+    unsigned part; /* number of the partition, from 0 */
 };
 
-/* Writes the lower bound of part number `part`, or the upper bound of the last part if `part` is
- * the number of parts. If at_end is not NULL, writes at_end instead of the first and of the last
- * bound. */
+/* Writes the lower bound of partition number `part` or, if `part` is the number of partitions, the
+ * upper bound of the last partition. If at_end is not NULL, the first and the last bound are
+ * replaced by the text at_end. */
 static void write_bound(struct buffer *sql, const struct divided *of, unsigned part,
                         const char *at_end)
 {
@@ -88,7 +88,7 @@ static void write_bound(struct buffer *sql, const struct divided *of, unsigned p
     }
 }
 
-/* Writes a template of struct partition_statements. */
+/* Writes a template of struct partition_statements, and replaces its placeholders. */
 static void write_divided(struct buffer *sql, const char *sql_template, const struct divided *of)
 {
     const struct script_dataset *dataset = of->dataset;
@@ -138,9 +138,9 @@ static void write_divided(struct buffer *sql, const char *sql_template, const st
     }
 }
 
-/* Writes the clause of CREATE TABLE that divides the table. If the parts are tables of their own,
- * also writes a statement for each part. All statements are in one text: a server that runs a text
- * as one transaction creates nothing if one statement fails. */
+/* Writes the clause of CREATE TABLE that partitions the table. If the database makes each partition
+ * a table, also writes a statement for each partition. All statements are in one text, because some
+ * servers run one text as one transaction and so create nothing if a statement fails. */
 static void write_partitions(struct buffer *sql, const struct connection_info *connection,
                              const struct script_dataset *dataset)
 {

@@ -1,6 +1,6 @@
 /*
  * The text of the statements that create a script's table and its indexes, in the dialect of the
- * database. The caller has checked that the database supports what the table declares.
+ * database. The caller has checked that the database supports all features of the table.
  */
 #ifndef LOAD_CREATE_TABLE_H
 #define LOAD_CREATE_TABLE_H
@@ -12,17 +12,18 @@
 #include "plan/plan.h"
 
 enum {
-    CREATE_TABLE_TYPE_BYTES = 160 /* longest text of connection_info.declare_column */
+    CREATE_TABLE_TYPE_BYTES = 160 /* size of the longest text that connection_info.declare_column
+                                     writes */
 };
 
-/* Appends CREATE TABLE for a dataset of the plan's script. connection->declare_column must support
- * every column. */
+/* Adds CREATE TABLE for a dataset of the plan's script to `sql`. connection->declare_column must
+ * support every column. */
 void create_table_write(struct buffer *sql, const struct plan *plan,
                         const struct connection_info *connection,
                         const struct script_dataset *dataset);
 
-/* Appends CREATE INDEX for the columns "a, b". The index is named after the table and the columns.
- */
+/* Adds CREATE INDEX to `sql`. `columns` is a list of columns such as "a, b". The index is named
+ * after the table and the columns. */
 void create_table_write_index(struct buffer *sql, const struct connection_info *connection,
                               const struct script_dataset *dataset, const char *columns);
 

@@ -26,7 +26,7 @@ static enum status refuse(struct error *error, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    error_clear(error); /* only now: an argument may have been the old text of *error */
+    error_clear(error); /* cleared only now, because an argument may be the old text of *error */
     error_set(error, ERROR_USAGE, 0, NULL, "%s", text);
     return STATUS_FATAL;
 }
@@ -64,8 +64,8 @@ static const char *find_unsupported(const struct connection_info *connection, co
     return why;
 }
 
-/* Returns the class of values that a type holds. A database may report a type that differs from the
- * declared type, but is of the same class. */
+/* Returns the class of a column type. The type that a database reports for a column may differ from
+ * the declared type, but must have the same class. */
 static int type_class(enum column_type type)
 {
     const int is = (int)column_kinds[type].is;
@@ -81,8 +81,8 @@ static enum status read_mark(const struct datasets_place *place, const char *tab
     return status;
 }
 
-/* Returns advice for the user on a table that differs from the script's declaration. `text` is
- * memory that the advice may use. */
+/* Returns advice for the user on a table that differs from the script's declaration. The advice may
+ * be written to `text`. */
 static const char *remedy_for(const struct table_mark *mark, const char *table_name, char *text,
                               size_t size)
 {
@@ -136,8 +136,9 @@ static enum status check_columns(const struct datasets_place *place,
     return STATUS_OK;
 }
 
-/* Fills *table with the columns that an append writes, in the script's order. The script gives the
- * types. The database gives the other properties, if `described` is not NULL. */
+/* Fills *table with the columns that the load writes, in the script's order. Takes a column from
+ * `described`, the table in the database, if it has the type that the script declares; otherwise
+ * takes the script's column. `described` may be NULL. */
 static enum status init_written_table(const struct script *script, size_t number,
                                       const struct table *described, struct table *table,
                                       struct error *error)
@@ -173,7 +174,8 @@ static enum status fill_setup_table(const struct datasets_place *place, size_t n
     return buffer_failed(&sql) ? table_load_no_memory(error) : status;
 }
 
-/* Checks that the database has the partitions and foreign keys that a table declares. */
+/* Checks that the database supports the partitions and foreign keys that the script declares for a
+ * table. */
 static enum status check_structure(const struct datasets_place *place,
                                    const struct script_dataset *dataset, struct error *error)
 {
@@ -221,9 +223,9 @@ static enum status check_engine(const struct datasets_place *place,
                   table->engine, dataset->name, engine);
 }
 
-/* Checks that an existing table has `declared` partitions or foreign keys; if `declared` is 0, any
- * number is accepted. The query `words` returns the table's number. `what` is the plural noun for
- * the message. */
+/* Checks the number of partitions or foreign keys of an existing table. `declared` is the number in
+ * the script; 0 means that any number is accepted. `words` is the query that returns the number in
+ * the database. `what` is the plural noun for the message. */
 static enum status check_count(const struct datasets_place *place, const struct table_load *work,
                                const char *words, size_t declared, const char *what,
                                struct error *error)
@@ -279,7 +281,7 @@ static enum status check_types(const struct connection_info *connection,
     return STATUS_OK;
 }
 
-/* Writes CREATE TABLE in this database's dialect. */
+/* Writes the statement that creates the table, in this database's dialect. */
 static enum status write_create(const struct datasets_place *place, struct table_load *work,
                                 struct error *error)
 {
@@ -344,7 +346,7 @@ static void find_key(struct table_load *work)
     }
 }
 
-/* The answer to the query for the rows of each chunk. */
+/* The result of the query that counts the rows of each chunk. */
 struct survey {
     struct table_load *work;
     bool is_odd; /* a chunk has fewer or more rows than declared, or a key is out of range */
@@ -366,7 +368,8 @@ static bool take_chunk(void *context, const int64_t *values)
 }
 
 /* Finds the chunks that an interrupted load has stored. A load stores a chunk completely or not at
- * all. If the rows do not make up complete chunks, another program may have written them. */
+ * all. Refuses a table with incomplete chunks, because another program may have written its
+ * rows. */
 static enum status survey_chunks(const struct datasets_place *place, struct table_load *work,
                                  uint64_t rows, struct error *error)
 {
@@ -402,9 +405,9 @@ static enum status survey_chunks(const struct datasets_place *place, struct tabl
     return status;
 }
 
-/* Checks that an existing table has as many rows as the script declares. The command prepare also
- * accepts a table with fewer rows if it can load the missing rows: append created the table, and
- * the load never began or can be resumed. */
+/* Checks that an existing table has the number of rows that the script declares. The command
+ * prepare also accepts fewer rows if it can load the missing rows. For this, the table must be one
+ * that this program created, and its load has not begun or can be resumed. */
 static enum status check_rows(const struct datasets_place *place, struct table_load *work,
                               const struct table *table, struct error *error)
 {
@@ -421,12 +424,12 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
         ask_count_shown(plan->adapter, place->conn, &counted->count, &wait, before, error);
     place->on_answer(place->context);
     const uint64_t rows = *before;
-    /* runs after the load may have added or removed rows */
+    /* earlier runs may have added rows to the loaded table, or removed rows */
     const bool has_varied =
         dataset->varies && rows > 0 && work->mark.is_valid && !work->mark.is_loading;
     if (status != STATUS_OK || dataset->rows == 0 || rows == dataset->rows || has_varied) {
-        /* a load may have been interrupted after its last row but before its end; only the command
-         * prepare finishes such a load */
+        /* the load may have been interrupted after the last row but before it was marked as
+         * finished; only the command prepare finishes such a load */
         const bool is_unfinished = plan->command == COMMAND_PREPARE && dataset->rows > 0 &&
                                    rows == dataset->rows && work->mark.is_loading &&
                                    work->mark.has_same_rows;
@@ -458,7 +461,8 @@ static enum status check_rows(const struct datasets_place *place, struct table_l
                   : REMEDY(&work->mark, dataset->name));
 }
 
-/* Checks that the columns of every index exist, before any table is created. */
+/* Checks that the script declares the columns of every index. Called before any table is
+ * created. */
 static enum status check_indexes(const struct script *script, const struct script_dataset *dataset,
                                  const char *lines, struct error *error)
 {
@@ -598,7 +602,7 @@ static enum status check_script(const struct datasets_place *place, struct datas
     return STATUS_OK;
 }
 
-/* Checks that the first and the last row of a table can be made, before any table is created. */
+/* Makes the first and the last row of a table, to find mistakes before any table is created. */
 static enum status try_rows(const struct script *script, const struct table_load *work,
                             struct script_state *state, struct error *error)
 {
@@ -739,8 +743,8 @@ static enum status make_table(const struct datasets_place *place, struct table_l
     return status;
 }
 
-/* Prepares all statements, to find out before the first session whether the server supports
- * them. */
+/* Prepares all statements, to find out whether the server supports them before the first session
+ * starts. */
 static enum status prepare_statements(const struct datasets_place *place,
                                       const struct datasets *datasets, struct error *error)
 {
@@ -788,7 +792,8 @@ enum status datasets_make(const struct datasets_place *place, struct datasets *d
         if (work->create.length > 0) {
             status = make_table(place, work, error);
         } else if (work->phase != PHASE_DONE && work->phase != PHASE_FINISH && work->rows == 0) {
-            /* an older mark of the empty table does not describe the rows of this load */
+            /* replace the mark of an earlier load, because it does not describe the rows of this
+             * load */
             status =
                 table_load_write_mark(place->plan, place->setup, place->conn, work, true, error);
             place->on_answer(place->context);
@@ -832,7 +837,7 @@ void datasets_undo(const struct datasets_place *place, struct datasets *datasets
             return;
         }
     }
-    /* the last table first: it may refer to the tables before it */
+    /* the last table first: it may have foreign keys to the tables before it */
     for (size_t i = datasets->count; i > 0; i--) {
         const struct table_load *work = &datasets->works[i - 1];
         struct error error = {.kind = ERROR_NONE};
@@ -901,7 +906,8 @@ enum status datasets_drop(const struct datasets_place *place, struct buffer *dro
                                         : UNITS_COUNT((uint64_t)doomed[i].rows),
                      doomed[i].rows == 1 ? "row" : "rows");
     }
-    size_t first = found; /* the last table first: it may refer to the tables before it */
+    size_t first =
+        found; /* the last table first: it may have foreign keys to the tables before it */
     while (status == STATUS_OK && first > 0) {
         status = ask_drop_table(place->plan->adapter, place->conn, &place->setup->connection,
                                 doomed[first - 1].name, error);

@@ -1,11 +1,11 @@
 /*
  * Checks, creates and drops the tables that a script declares; load/loader.h loads them.
  *
- * An interrupted load can be resumed if a column of the primary key is the number of the row: the
- * server reports which chunks of rows are present. A table with an incomplete chunk is refused:
- * another program may have written its rows.
+ * An interrupted load can be resumed if a column of the primary key holds the row number, because
+ * the server can then report which chunks of rows are present. A table with an incomplete chunk is
+ * refused, because another program may have written its rows.
  *
- * A table that differs from the script's declaration is refused, and never changed.
+ * A table that differs from the script's declaration is refused. Only --recreate replaces it.
  */
 #ifndef LOAD_DATASETS_H
 #define LOAD_DATASETS_H
