@@ -23,7 +23,7 @@ enum {
     LINE_COLUMNS = 1000,   /* longest line; wider lines are cut */
     VALUE_COLUMNS = 60,    /* longest value; longer values are cut */
     ROWS_SHOWN = 3,        /* rows of an answer that are shown */
-    STATEMENTS_MAX = 1000, /* most statements of a transaction */
+    STATEMENTS_MAX = 1000, /* maximum number of statements in a transaction */
     INDENT_OF_ANSWERS = 8,
     INDENT = 4,
 };
@@ -35,7 +35,8 @@ struct dry_run {
     struct buffer *text; /* the lines so far */
     struct adapter_conn *conn;
     struct prepared_set prepared;
-    struct statement *prepared_statements; /* the script's statements, to be prepared */
+    struct statement *prepared_statements; /* copies of the script's statements, with slots to
+                                              prepare them */
     struct script_state *state;
     unsigned statements; /* number of statements of this transaction */
     unsigned failed;     /* number of transactions that failed */
@@ -45,7 +46,8 @@ struct dry_run {
     bool has_ended;     /* a statement has ended this transaction, and may have committed it */
 };
 
-/* Replaces line breaks and tabs by blanks: a statement or a value may have several lines. */
+/* Replaces line breaks and tabs by blanks, because a statement or a value may have several
+ * lines. */
 static void join_lines(char *text)
 {
     for (char *at = text; (at = strpbrk(at, "\r\n\t")) != NULL;) {
@@ -120,7 +122,7 @@ static void show_values(const struct dry_run *run, const struct batch *parameter
     buffer_fini(&line);
 }
 
-/* The rows of an answer on their way to the script. */
+/* The rows of an answer, which are shown and passed on to the script. */
 struct shown_rows {
     struct answer *answer; /* the script's answer, which receives the rows */
     struct buffer lines;   /* the rows to show, each followed by NUL */
@@ -179,9 +181,9 @@ static bool has_several(const char *sql, unsigned lexis)
     return statements == 2;
 }
 
-/* Returns why a rollback might not undo the statement, or NULL. Only statements that a
- * rollback is known to undo are run: queries, INSERT, UPDATE, DELETE and similar statements, and
- * the statements that the database's dialect lists. */
+/* Returns why a rollback might not undo the statement, or NULL if a rollback undoes it for certain.
+ * This holds for queries, INSERT, UPDATE, DELETE and similar statements, and for the statements in
+ * connection_info.undone. The dry run does not run other statements. */
 static const char *why_lasting(const struct dry_run *run, const char *sql)
 {
     const char *dialect = run->connection.dialect;
@@ -398,7 +400,8 @@ static bool has_name(const char *text, const char *name)
 
 /* Returns whether a statement of the script might write to the table. A statement that only reads
  * does not write. Any other statement might write to the table through a view or a trigger. If the
- * table is in another database, only a statement with the table's name counts. */
+ * table is in another database, only a statement that contains the table's name might write to
+ * it. */
 static bool may_write(const struct dry_run *run, const char *name, bool is_here)
 {
     static const char *const reads[] = {"select", "values", "show", "table", NULL};
@@ -412,7 +415,7 @@ static bool may_write(const struct dry_run *run, const char *name, bool is_here)
     return false;
 }
 
-/* For answer.take: takes the first table that the script might write to. */
+/* For answer.take: stores the first table that the script might write to. */
 static bool take_lasting(void *context, const struct cell *cells, size_t count)
 {
     struct lasting_table *lasting = context;
@@ -456,9 +459,10 @@ static void inspect(struct dry_run *run)
     }
 }
 
-/* Prepares the statements before the first transaction, as a run does: a refusal by the server
- * inside a transaction would end the transaction. A statement that the server refuses now, for
- * example because a temporary table does not exist yet, is prepared when it is run. */
+/* Prepares the statements before the first transaction, as a run does, because a statement that the
+ * server refuses inside a transaction would end the transaction. A statement that the server
+ * refuses now, for example because a temporary table does not exist yet, is prepared when it is
+ * run. */
 static enum status prepare_statements(struct dry_run *run, struct error *error)
 {
     const struct adapter *adapter = run->plan->adapter;
@@ -470,15 +474,15 @@ static enum status prepare_statements(struct dry_run *run, struct error *error)
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for the statements of the script");
         return STATUS_FATAL;
     }
-    /* the adapter finds out whether a pooler would share prepared statements among connections */
+    /* do not prepare statements if a connection pooler would share them among connections */
     if (adapter->server_limits != NULL) {
         status = adapter->server_limits(adapter, run->conn, &limits, error);
     }
     for (size_t i = 0; i < count && status != STATUS_LOST; i++) {
         struct statement *statement = &run->prepared_statements[i];
         *statement = *script_state_statement(run->state, i);
-        /* a text with two statements cannot be prepared: so the database refuses such a text even
-         * if why_lasting has missed the second statement */
+        /* prepare every statement, because the database refuses to prepare a text with two
+         * statements, and why_lasting may have missed the second one */
         statement->is_prepared = true;
         statement->slot = (unsigned)i + 1;
         error_clear(error);

@@ -2,12 +2,12 @@
  * Epochs: the periods of a run between two changes by hand (load/control.h).
  *
  * The first epoch follows the plan. In every later epoch the rate and the number of sessions at
- * work are constant. The schedule of a rate begins again with each epoch, so append does not catch
- * up after a change. Work that was due before the change but not begun counts as not sent. A paused
- * epoch has no schedule, so no response time includes a pause.
+ * work are constant. The schedule of a rate begins again with each epoch. Work that was due before
+ * a change but not begun counts as not sent, and sessions do not catch up on it. A paused epoch has
+ * no schedule, so response times do not include pauses.
  *
- * One thread adds epochs. Sessions walk from their epoch to the next, without a lock; in an
- * epoch only `next` changes.
+ * One thread adds epochs. Sessions go from one epoch to the next without a lock, because `next` is
+ * the only member that changes.
  */
 #ifndef LOAD_EPOCH_H
 #define LOAD_EPOCH_H
@@ -19,9 +19,10 @@
 #include "base/ramp.h"
 
 struct epoch {
-    int64_t start_ns; /* monotonic moment at which the epoch starts; 0: the gate's opening */
-    struct ramp rate; /* rate in rows/s, or with a script in transactions/s; constant 0: no rate */
-    /* sessions whose number is below this number work; UINT_MAX: all sessions work */
+    int64_t start_ns; /* monotonic moment at which the epoch starts; 0: when the gate opens */
+    struct ramp rate; /* rate in rows/s, or with a script in transactions/s; a constant 0 means no
+                         rate */
+    /* only sessions with a smaller number work; UINT_MAX: all sessions work */
     unsigned sessions;
     bool is_paused;
     /* the epoch after this one; owned; NULL: this is the latest epoch */
@@ -33,15 +34,15 @@ struct epoch *epoch_latest(struct epoch *first);
 /* Returns a copy of *wanted for epoch_add; NULL if memory runs out. */
 struct epoch *epoch_copy(const struct epoch *wanted);
 
-/* Adds `added`, a result of epoch_copy, after the latest epoch; the list owns it from now on. The
+/* Adds `added`, which epoch_copy has returned, to the end of the list, which then owns it. The
  * epoch begins now. */
 void epoch_add(struct epoch *first, struct epoch *added);
 
-/* Returns the mean rate between two moments; a pause counts as a rate of 0. `go_ns` is the gate's
- * opening. */
+/* Returns the mean of the planned rate from from_ns to until_ns. A pause counts as a rate of 0.
+ * `go_ns` is the moment at which the gate was opened. */
 double epoch_mean_rate(const struct epoch *first, int64_t go_ns, int64_t from_ns, int64_t until_ns);
 
-/* Frees all epochs but the first. */
+/* Frees all epochs except the first. */
 void epoch_fini(struct epoch *first);
 
 #endif

@@ -9,10 +9,11 @@
 #include "load/gate.h"
 #include "load/schedule.h"
 
-/* Interval at which this rank reads its counters, to send them to the other ranks. */
+/* Interval at which this rank (one of several processes that share a run) reads its counters and
+ * sends them to the other ranks. */
 #define COUNT_NS (250 * MONO_NS_PER_MS)
 
-/* Sends the state of this rank to the others, and follows rank 0's orders. */
+/* Sends the state of this rank to the other ranks, and carries out the orders of rank 0. */
 static void exchange(struct fleet *fleet, bool is_work_done)
 {
     struct gate *gate = &fleet->load->gate;
@@ -33,7 +34,8 @@ static void exchange(struct fleet *fleet, bool is_work_done)
     }
 }
 
-/* Checks every reason to end a run early, and cuts calls that are overdue. */
+/* Stops the run if there is a reason to end it, and cuts the connections of calls that are
+ * overdue. */
 static void check_stop_conditions(struct fleet *fleet)
 {
     struct load *load = fleet->load;
@@ -54,7 +56,8 @@ static void check_stop_conditions(struct fleet *fleet)
         gate_stop(gate, STOP_CONDITION);
     }
     if (fleet->is_up && plan->min_sessions > 1 && !gate_is_stopped(gate) && load->ranks == NULL) {
-        /* `dropped` is read first, so `up` is never too small */
+        /* `dropped` must be read before the number of connected sessions, so that `up` is never too
+         * small */
         const unsigned dropped = atomic_load(&load->sessions_dropped);
         const unsigned up = atomic_load(&load->sessions_connected) - dropped;
         if (up < plan->min_sessions) {
@@ -70,7 +73,7 @@ static void check_stop_conditions(struct fleet *fleet)
     }
     bool is_work_done = gate->go_ns > 0 && fleet->numbers.working + fleet->numbers.waiting == 0;
     if (load->ranks != NULL) {
-        /* when the run was stopped before the gate opened, there is no work to wait for */
+        /* a run that was stopped before the gate opened is done when its sessions have ended */
         exchange(fleet, is_work_done ||
                             (fleet->is_up && gate_is_stopped(gate) && fleet->numbers.running == 0));
         is_work_done = is_work_done && fleet->orders.is_done;
@@ -78,7 +81,8 @@ static void check_stop_conditions(struct fleet *fleet)
     if (is_work_done && !fleet->is_end_reported) {
         fleet->is_end_reported = true;
         if (load->on_done != NULL) {
-            /* other ranks do not report when their last answer arrived */
+            /* with several ranks the moment of the last answer is unknown, so the current moment is
+             * used */
             load->on_done(load->context, load->ranks == NULL ? fleet_last_work_ns(fleet) : now_ns);
         }
         sampler_wake(load->sampler, SAMPLER_WORK_DONE);
@@ -133,8 +137,8 @@ static void run_sessions(struct fleet *fleet)
     const unsigned concurrency = load->plan->connect_concurrency;
     while (fleet->live < fleet->capacity) {
         check_stop_conditions(fleet);
-        /* After two rounds of connects without an answer the server is considered gone: do not wait
-         * for the time-out of every session. */
+        /* If so many connects in a row have timed out, the server is considered gone. Do not wait
+         * for the time-outs of the remaining sessions. */
         if (gate_is_stopped(&load->gate) ||
             atomic_load(&load->timeouts_in_a_row) >= 2 * concurrency) {
             break;
@@ -157,8 +161,8 @@ static void run_sessions(struct fleet *fleet)
     fleet->is_up = true;
     check_stop_conditions(fleet);
     const int64_t go_ns = load->ranks == NULL ? mono_now_ns() : await_go(fleet);
-    /* the sampler begins before the work; with the moment 0, in a run without work, it measures no
-     * stages */
+    /* the sampler must begin before the work. The moment 0 means that the run was stopped before
+     * any work: the sampler then measures no stages */
     sampler_begin_work(load->sampler, gate_is_stopped(&load->gate) ? 0 : go_ns);
     /* called before gate_open, because a thousand sessions that wake up may keep this thread off
      * the CPU for long */
@@ -179,7 +183,7 @@ static void run_sessions(struct fleet *fleet)
     }
 }
 
-/* Counts the work of a session that was due but never begun. */
+/* Counts the session's work that was due but never begun. */
 static void close_schedule(struct fleet *fleet, struct session *session)
 {
     struct load *load = fleet->load;
@@ -191,15 +195,15 @@ static void close_schedule(struct fleet *fleet, struct session *session)
     }
     session_close_schedule(session, end_ns);
     if (load->plan->script == NULL && session_has_rate(session)) {
-        /* due batches are the batches that were sent, and the batches that were never begun */
+        /* every due batch was either sent or not sent */
         batches->sent += session->sum.batches;
         batches->not_sent += session->unsent;
         batches->due += session->sum.batches + session->unsent;
     }
 }
 
-/* Copies the session's summary to the result. Changes its moments to times since the gate was
- * opened; -1: no row was acknowledged. */
+/* Copies the session's summary to the result. Makes the moments of acknowledgements relative to the
+ * opening of the gate, or -1 if no row was acknowledged. */
 static void list_session(const struct fleet *fleet, const struct session *session)
 {
     const int64_t go_ns = fleet->load->gate.go_ns, work_end_ns = session->work_end_ns;
@@ -210,8 +214,8 @@ static void list_session(const struct fleet *fleet, const struct session *sessio
     sum->worked_ns = go_ns > 0 && work_end_ns > 0 ? work_end_ns - go_ns - session->parked_ns : 0;
 }
 
-/* Adds up the results after all sessions were joined. The ledgers include the sessions that were
- * never started. */
+/* Adds up the results after all sessions were joined, including sessions that were never
+ * started. */
 static void sum_up(struct fleet *fleet)
 {
     const struct load *load = fleet->load;

@@ -18,7 +18,7 @@ enum status fleet_init(struct fleet *fleet, struct load *load, struct result *re
     const struct plan *plan = load->plan;
     const struct plan_share share = plan_share(plan);
     *fleet = (struct fleet){.load = load, .result = result, .capacity = share.count + share.idle};
-    /* with calloc, unused sessions take no memory */
+    /* calloc, because memory of unused sessions is then never touched */
     fleet->sessions = calloc(fleet->capacity + 1, sizeof *fleet->sessions);
     if (fleet->sessions == NULL) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", fleet->capacity);
@@ -200,7 +200,8 @@ int64_t fleet_last_work_ns(const struct fleet *fleet)
     return MAX(atomic_load(&load->last_work_ns), load->gate.go_ns);
 }
 
-/* Completes the ledgers of a session, and adds them to the result. */
+/* Completes the session's ledgers (counts of its rows and transactions by outcome), and adds them
+ * to the result. */
 static void add_session(struct fleet *fleet, struct session *session)
 {
     struct result *result = fleet->result;
@@ -220,7 +221,7 @@ static void add_session(struct fleet *fleet, struct session *session)
     result->worst_lag_rows = MAX(result->worst_lag_rows, session->worst_lag);
 }
 
-/* Sets the times, and the figures that are computed from them. */
+/* Sets the times of the result, and the rates that are computed from them. */
 static void set_times(struct fleet *fleet)
 {
     const struct load *load = fleet->load;
@@ -250,8 +251,8 @@ void fleet_sum_up(struct fleet *fleet)
     struct result *result = fleet->result;
     const enum stop_reason reason = gate_reason(&load->gate);
     result->sessions = fleet->total;
-    /* this number is counted separately: if it were computed from the outcomes, the ledger would
-     * always balance and prove nothing */
+    /* read the number that was counted separately: if it were computed from the outcomes, the check
+     * of the ledger could never fail */
     result->sessions.connected = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED);
     result->sessions_cut = fleet->cut;
     result->stop_reason = reason == STOP_NOT_YET ? STOP_COMPLETED : reason;

@@ -168,7 +168,7 @@ void gate_finish_work(struct gate *gate, bool stays)
 {
     pthread_mutex_lock(&gate->lock);
     gate->numbers.working--;
-    /* sessions that have not yet woken up from GO still have all of their work to do */
+    /* `waiting` includes sessions that GO has not yet woken; their work is still to be done */
     const bool is_last = gate->numbers.working == 0 && gate->numbers.waiting == 0;
     if (is_last) {
         pthread_cond_broadcast(&gate->opened);
@@ -206,8 +206,9 @@ unsigned gate_changes(struct gate *gate)
     return atomic_load(&gate->changes);
 }
 
-/* Sleeps until moment_ns, STOP or *is_leaving; if `changes` is not NULL, also until the number of
- * changes differs from *changes. Returns whether the moment was reached. */
+/* Sleeps until moment_ns, but only while the state is not STOP and *is_leaving is not true. If
+ * `changes` is not NULL, also wakes up when the number of changes differs from *changes. Returns
+ * whether the moment was reached. */
 static bool sleep_until(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving,
                         const unsigned *changes)
 {

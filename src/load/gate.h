@@ -1,17 +1,17 @@
 /*
- * The gate of a run: READY -> GO -> STOP.
+ * The gate of a run, at which sessions wait to start together. Its states: READY -> GO -> STOP.
  *
- * Sessions connect and wait at the gate until the main thread opens it for all of them at once.
- * After that a session looks at the gate before each batch. Sessions wait for nothing but the gate
- * (and their connections), so STOP wakes all of them.
+ * Sessions connect and wait at the gate until the main thread opens it for all of them at once
+ * (GO). After that a session checks the state of the gate before each batch. Except for answers on
+ * their connections, sessions wait only in functions of the gate, so STOP wakes all of them.
  *
  * The gate also limits the number of simultaneous connects. The main thread takes a slot for each
  * thread that it starts; the session gives the slot back when it is connected or has failed. A
  * session that reconnects takes a slot itself, because a thousand simultaneous reconnects would
  * overflow the server's queue.
  *
- * `lock` guards all members. `state`, `changes` and `rests` may be read without it, and so may
- * go_ns, which does not change after sessions see GO.
+ * `lock` guards all members. `state`, `changes` and `rests` may be read without the lock. After GO,
+ * go_ns may also be read without the lock, because it does not change any more.
  */
 #ifndef LOAD_GATE_H
 #define LOAD_GATE_H
@@ -48,7 +48,7 @@ struct gate {
     enum stop_reason reason;
     int64_t go_ns;    /* moment at which the gate was opened; 0 before that */
     int64_t stop_ns;  /* moment at which the state became STOP; 0 before that */
-    bool has_changed; /* one of `numbers` has changed since the main thread last looked */
+    bool has_changed; /* one of `numbers` has changed since the main thread last read them */
     struct gate_numbers numbers;
     pthread_cond_t freed; /* wakes sessions: a slot was given back, or the state is STOP */
 };
@@ -58,7 +58,8 @@ struct gate {
 void gate_init(struct gate *gate, bool is_held);
 void gate_fini(struct gate *gate);
 
-/* Main thread: sleeps until a number has changed since the last call, or until deadline_ns. */
+/* Main thread: sleeps until one of the numbers has changed since the previous call, or until
+ * deadline_ns. Returns the numbers. */
 struct gate_numbers gate_wait_change(struct gate *gate, int64_t deadline_ns);
 
 /* Main thread: gate_begin_start counts a session before its thread is started. gate_cancel_start
@@ -72,19 +73,19 @@ void gate_open(struct gate *gate, int64_t now_ns);
 /* Main thread, after GO: while `rests` is true, sessions begin no further batches. */
 void gate_rest(struct gate *gate, bool rests);
 
-/* Main thread: lets the sessions disconnect that `is_held` has kept connected. Called when the
- * sessions of all ranks have finished their work. */
+/* Main thread: lets finished sessions disconnect if gate_init was called with `is_held`. Called
+ * when the sessions of all ranks have finished their work. */
 void gate_release(struct gate *gate);
 
-/* Any thread: sets the state to STOP. A later reason does not replace the first. */
+/* Any thread: sets the state to STOP. Keeps the first reason if the state is already STOP. */
 void gate_stop(struct gate *gate, enum stop_reason reason);
 bool gate_is_stopped(struct gate *gate);
 /* Returns why the run was stopped; STOP_NOT_YET before that. */
 enum stop_reason gate_reason(struct gate *gate);
 
-/* The functions below are for sessions. gate_take_slot waits until fewer than `most` sessions are
- * connecting, and takes a slot. A session takes a slot to reconnect after GO. gate_take_slot
- * returns false, without a slot, if the state is STOP. gate_release_slot gives the slot back. */
+/* The functions below are mainly for sessions. gate_take_slot waits until fewer than `most`
+ * sessions are connecting, and takes a slot. A session needs a slot to reconnect. If the state is
+ * STOP, gate_take_slot takes no slot and returns false. gate_release_slot gives the slot back. */
 bool gate_take_slot(struct gate *gate, unsigned most);
 void gate_release_slot(struct gate *gate);
 
@@ -95,9 +96,9 @@ bool gate_wait_go(struct gate *gate);
  * batch. Returns false if the state is STOP. */
 bool gate_wait_turn(struct gate *gate);
 
-/* Counts the session's work as done. With `stays`, waits until all sessions have finished their
- * work, or until STOP. So the number of connected sessions stays the same while a session appends.
- */
+/* Counts the session's work as done. If `stays` is true, waits until all sessions have finished
+ * their work, or until STOP, so that the number of connected sessions does not change while any
+ * session works. */
 void gate_finish_work(struct gate *gate, bool stays);
 
 /* Sleeps until moment_ns. Returns false as soon as the state is STOP or *is_leaving is true.
@@ -105,8 +106,9 @@ void gate_finish_work(struct gate *gate, bool stays);
 bool gate_sleep_until(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving);
 void gate_wake(struct gate *gate);
 
-/* gate_note_change wakes the sessions that sleep in gate_sleep_unchanged: the caller has changed
- * the load. gate_changes returns how often gate_note_change was called. */
+/* The caller of gate_note_change has changed the rate, the number of working sessions or a pause.
+ * gate_note_change wakes the sessions that sleep in gate_sleep_unchanged. gate_changes returns how
+ * often gate_note_change was called. */
 void gate_note_change(struct gate *gate);
 unsigned gate_changes(struct gate *gate);
 
@@ -115,7 +117,7 @@ unsigned gate_changes(struct gate *gate);
 bool gate_sleep_unchanged(struct gate *gate, int64_t moment_ns, const atomic_bool *is_leaving,
                           unsigned changes);
 
-/* Counts the session's thread as ended: the session's last call to the gate. */
+/* Counts the session's thread as ended. The session must not use the gate afterwards. */
 void gate_session_ends(struct gate *gate);
 
 #endif

@@ -33,8 +33,9 @@ enum {
     TOKEN_BYTES = 32,
     JSON_BYTES = 96,
     INTEGER_BYTES = 24,
-    HOST_ROOM = 32,    /* a column of text with less room gets a token instead of a host name */
-    MESSAGE_ROOM = 64, /* a column of text with less room gets a host name instead of a message */
+    HOST_ROOM = 32,    /* a shorter text column gets tokens (hexadecimal digits) instead of host
+                          names */
+    MESSAGE_ROOM = 64, /* a shorter text column gets host names instead of messages */
 };
 
 /* A message, and the positions of the pairs of digits in it. The digits change from row to row. */
@@ -99,8 +100,8 @@ static void text_source_init(struct text_source *source)
     }
 }
 
-/* The rows of one batch, for which each column is filled in turn. With constant data `step` is 0,
- * so every row is like the first. */
+/* The rows of one batch. Its columns are filled one after the other. With constant data `step` is
+ * 0, so every row is like the first. */
 struct fill_rows {
     const struct text_source *text;
     uint64_t first_row;
@@ -116,17 +117,17 @@ struct fill_rows {
 struct fill_column {
     void (*fill)(const struct fill_column *column, const struct fill_rows *rows, void *values,
                  char *text);
-    uint64_t key;   /* the number from which values are hashed; differs between columns and seeds */
-    uint64_t limit; /* in a decimal column every value is below the limit; in a text column the
-                       limit is the greatest length, 0: unlimited */
+    uint64_t key;   /* start value of the hashes of the column; differs between columns and seeds */
+    uint64_t limit; /* in a decimal column, all values are below this number; in a text column, the
+                       maximum length, 0: unlimited */
     bool is_identity;     /* the values identify rows: they differ even with constant data */
     size_t value_bytes;   /* size of an entry of the value array */
     size_t text_bytes;    /* memory for the text of one row; 0 = no text */
-    size_t values_offset; /* place of the value array in a row buffer */
+    size_t values_offset; /* offset of the value array in a row buffer */
     size_t text_offset;
 
     /* The members below are for --values. */
-    bool is_in_turn;       /* rows take the values in turn, so that they differ */
+    bool is_in_turn;       /* rows take the values one after the other, so that the rows differ */
     uint64_t choice_count; /* number of values; 0 = 2^64 */
     int64_t from;          /* lowest number of a range */
     int64_t unit;          /* value that stands for 1 in a decimal column */
