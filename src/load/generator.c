@@ -130,11 +130,12 @@ struct fill_column {
     bool is_in_turn;       /* rows take the values one after the other, so that the rows differ */
     uint64_t choice_count; /* number of values; 0 = 2^64 */
     int64_t from;          /* lowest number of a range */
-    int64_t unit;          /* value that stands for 1 in a decimal column */
+    int64_t unit;          /* the stored integer that means 1 in a decimal column */
     void *choices;         /* the listed values, encoded as in the value array; owned */
 };
 
-/* 2024-01-01 00:00:00 UTC. Values depend on the seed and not on today's date. */
+/* Start of the generated dates and times: 2024-01-01 00:00:00 UTC. It is fixed, so that values do
+ * not depend on today's date. */
 #define EPOCH_S INT64_C(1704067200)
 #define TICK_NS INT64_C(100000)
 
@@ -198,8 +199,8 @@ static struct bytes16 make_ip6(uint64_t interface)
 }
 FILL_WITH(fill_ip6, struct bytes16, make_ip6(h))
 
-/* Makes a UUID of two independent hashes, with the version and variant bits of a random UUID (RFC
- * 9562, 5.4). */
+/* Makes a UUID from two hashes, with the version and variant bits of a random UUID (RFC 9562,
+ * 5.4). */
 static struct bytes16 make_uuid(uint64_t high, uint64_t serial)
 {
     struct bytes16 value;
@@ -212,7 +213,7 @@ static struct bytes16 make_uuid(uint64_t high, uint64_t serial)
 }
 FILL_WITH(fill_uuid, struct bytes16, make_uuid(h ^ rows->run_hash, serial))
 
-/* Returns the text, cut off at the longest length that the column holds. */
+/* Returns the text, shortened to the maximum length of the column. */
 static struct text_value cut(const struct fill_column *column, const char *text, uint32_t length)
 {
     const bool is_long = column->limit != 0 && length > column->limit;
@@ -273,7 +274,7 @@ static struct text_value make_json(uint64_t session, uint64_t row, uint64_t hash
 }
 FILL_WITH(fill_json, struct text_value, make_json(rows->session, row, h, text + i * JSON_BYTES))
 
-/* Returns the number of the --values choice for a row. */
+/* Returns the index of the value that --values gives to a row. */
 static uint64_t choice_number(const struct fill_column *column, uint64_t hash, uint64_t serial)
 {
     const uint64_t number = column->is_in_turn ? serial : hash;
@@ -349,8 +350,9 @@ static const struct {
                   {"n2", COLUMN_INT32, fill_session},
                   {"n3", COLUMN_INT64, fill_row_number}};
 
-/* Chooses how to fill a column without --values, by its type. `identity` fills a column that
- * identifies rows, or is NULL. Returns REJECTED if append cannot generate values of the type. */
+/* Chooses how to fill a column without --values, by its type. `identity` is the function to use if
+ * the column identifies rows, and NULL otherwise. Returns REJECTED if no function can make values
+ * of the type. */
 static enum status choose_kind(struct fill_column *fill, const struct table *table,
                                const struct column *column, fill_function *identity,
                                struct error *error)
@@ -374,8 +376,8 @@ static enum status choose_kind(struct fill_column *fill, const struct table *tab
                       : ": list values with --values");
         return STATUS_REJECTED;
     }
-    /* A text column holds host names if it is named "host" or is too short for messages, and tokens
-     * if it is even shorter. */
+    /* A text column gets host names if its name is "host" or if it is too short for messages. It
+     * gets tokens if it is too short for host names. */
     const bool is_host = strcmp(column->name, "host") == 0 || strcmp(column->name, "HOST") == 0;
     if (column->type != COLUMN_TEXT) {
         return STATUS_OK;
@@ -453,15 +455,15 @@ static enum status choose_values(struct fill_column *fill, const struct column *
 enum {
     ALIGNMENT = 16,
     BUFFERS_SOFT_LIMIT = 64,
-    /* the soft limit is one buffer for each group of so many sessions, but at least
+    /* the soft limit is the number of sessions divided by this number, but at least
      * BUFFERS_SOFT_LIMIT */
     SESSIONS_PER_BUFFER = 64,
 };
 
-/* When soft_limit buffers exist and all are lent, a session waits for a buffer: at most
- * BORROW_PATIENCE_NS, or STALL_PATIENCE_NS if no session returns any buffer in this time. Then it
- * allocates another buffer. Without the wait, thousands of sessions that begin at once would each
- * allocate a buffer, and need it for microseconds. */
+/* If soft_limit buffers exist and all are in use, a session waits until a buffer is returned, but
+ * at most BORROW_PATIENCE_NS, and only STALL_PATIENCE_NS if no buffer is returned in this time.
+ * After the wait it allocates a new buffer. Without the wait, thousands of sessions that begin at
+ * the same moment would each allocate a buffer that they need for microseconds. */
 #define BORROW_PATIENCE_NS MONO_NS_PER_S
 #define STALL_PATIENCE_NS (10 * MONO_NS_PER_MS)
 
@@ -471,7 +473,7 @@ struct generator {
     size_t buffer_bytes;
     unsigned soft_limit;   /* number of buffers that may be allocated before a thread waits for a
                               returned buffer */
-    struct fill_rows rows; /* the members that the rows of all batches have in common */
+    struct fill_rows rows; /* the members that are the same for all batches */
     bool is_constant;
     struct text_source text;
 
@@ -586,7 +588,8 @@ size_t generator_buffer_rows(const struct generator *generator)
     return generator->buffer_rows;
 }
 
-/* Waits until a buffer is returned. The caller holds the lock. */
+/* Waits until a buffer is returned, or until the time for this is over. The caller holds the
+ * lock. */
 static void wait_for_free(struct generator *generator)
 {
     const int64_t end_ns = mono_now_ns() + BORROW_PATIENCE_NS;

@@ -4,7 +4,7 @@
 
 #include "base/random.h"
 
-/* Longest time for which a call is retried at a busy database, and the longest pause between two
+/* Maximum time for retries of a call that a busy database refuses, and maximum pause between two
  * tries. */
 #define BUSY_LIMIT_NS (60 * MONO_NS_PER_S)
 #define BUSY_PAUSE_MAX_NS (250 * MONO_NS_PER_MS)
@@ -87,9 +87,9 @@ bool line_cut(struct line *line, struct session_name *name, atomic_bool *was_cut
     return is_cut;
 }
 
-/* Marks the call as cut with an atomic exchange, which fails if the call has ended first. The lock
- * is held from the exchange to the cut, so the owner cannot close the connection and open another
- * one in between. */
+/* Marks the call as cut with an atomic exchange, which fails if the call has ended meanwhile. The
+ * lock is held from the exchange to the cut, so the owner cannot close the connection and open
+ * another one in between. */
 bool line_cut_overdue(struct line *line, int64_t now_ns, struct session_name *name)
 {
     int64_t call_ns = atomic_load_explicit(&line->call_ns, memory_order_relaxed);
@@ -126,7 +126,7 @@ int64_t busy_retry_pause_ns(struct busy_retry *retry)
 
 int64_t reconnect_pause_ns(uint64_t seed, unsigned session, unsigned tries, uint64_t nonce)
 {
-    /* one more doubling would exceed RECONNECT_MOST_NS */
+    /* RECONNECT_FIRST_NS doubled seven times exceeds RECONNECT_MOST_NS */
     const int64_t most_ns = tries < 7 ? RECONNECT_FIRST_NS << tries : RECONNECT_MOST_NS;
     const uint64_t mixed = random_mix(random_mix(seed + session) + nonce);
     return (int64_t)(mixed % ((uint64_t)most_ns + 1));

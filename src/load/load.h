@@ -31,9 +31,9 @@ struct load {
     struct sampler *sampler; /* sampler to wake when work begins or ends; may be NULL */
     int64_t start_ns;        /* monotonic start of the run */
 
-    /* May be NULL. The main thread calls on_shortage once in a run, or once for each level, soon
-     * after the first session got no thread, was refused or was dropped. At that moment the
-     * shortage still lasts, and the other sessions are still connected. */
+    /* May be NULL. The main thread calls on_shortage soon after a session got no thread, was
+     * refused or was dropped: only for the first such session of a run, or of each level of a
+     * search. The other sessions are then still connected, so the cause can still be observed. */
     void (*on_shortage)(void *context);
     /* May be NULL. In a run the main thread calls on_gate just before the gate opens, and on_done
      * soon after the last answer. */
@@ -41,7 +41,8 @@ struct load {
     void (*on_done)(void *context, int64_t done_ns);
     void *context;
 
-    /* true once a condition of --stop-when holds; another thread sets it; may be NULL */
+    /* another thread sets *has_condition to true when a condition of --stop-when holds; may be
+     * NULL */
     const atomic_bool *has_condition;
 
     struct cut_list *cut; /* sessions whose connections were cut; owned by the caller; filled by the
@@ -49,21 +50,22 @@ struct load {
 
     struct transaction_log *log; /* the log of transactions; NULL without --log-transactions */
 
-    struct ranks *ranks; /* the ranks that share the run; NULL if this process is alone */
+    struct ranks *ranks; /* the processes (ranks) that share the run; NULL if there is only this
+                            process */
 
     /* The fleet sets the members below. Members that change are atomic or have their own lock. */
-    struct statement read;   /* the statement of reads: count(*), or the user's query */
+    struct statement read;   /* the statement for reads: count(*), or the user's query */
     struct causes *causes;   /* errors of the run; in a search, errors of the current level */
-    struct causes *mistakes; /* errors in the script, of the whole search; outside a search the
-                                pointer equals `causes` */
+    struct causes *mistakes; /* mistakes in the script, for the whole search; in a run the pointer
+                                equals `causes` */
     struct gate gate;
-    struct epoch first_epoch; /* the epoch that runs as planned; each change by hand appends an
-                                 epoch to the list */
+    struct epoch first_epoch; /* the epoch that follows the plan; each change by hand adds an epoch
+                                 to this list */
     atomic_bool has_finished_one;
-    /* numbers over all sessions. The recorder also has these counts, for each session, but the main
-     * thread reads the sums often */
+    /* sums over all sessions. The recorder counts the same for each session, but the main thread
+     * reads the sums often */
     atomic_uint sessions_connected, sessions_failed, sessions_dropped;
-    /* connects that timed out since the last connect with another result */
+    /* number of consecutive connects that timed out */
     atomic_uint timeouts_in_a_row;
     _Atomic int64_t last_work_ns; /* latest moment at which a session finished its work */
     _Atomic int64_t last_end_ns;  /* latest moment at which a session ended */

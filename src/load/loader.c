@@ -49,20 +49,21 @@ struct loading {
     struct datasets *datasets;
     unsigned count;       /* number of loaders */
     pthread_mutex_t lock; /* guards the members below, except `loaders` */
-    /* wakes loaders: a step may have become possible, or the load has ended */
+    /* wakes loaders: there may be a new step to do, or the load has ended */
     pthread_cond_t changed;
     pthread_cond_t ended; /* wakes the main thread: a loader has ended */
     bool is_stopped;
     unsigned running;
     enum status status; /* status of the first step that failed */
     struct error error;
-    struct error open_error; /* error of the first loader that failed; shown if no step failed */
+    struct error open_error; /* first error of a loader, also outside a step; shown if no step
+                                failed */
     const struct table_load *latest; /* the table of the latest step */
     enum phase latest_phase;
     uint64_t rows; /* number of rows that this load has loaded */
     int64_t start_ns;
-    int64_t cut_ns; /* moment at which connections that still work are cut; INT64_MAX: the user has
-                       not interrupted the load */
+    int64_t cut_ns; /* after Ctrl-C, the moment at which the loaders' connections are cut;
+                       INT64_MAX: the user has not interrupted the load */
     struct loader loaders[LOADERS_MAX];
 };
 
@@ -80,8 +81,8 @@ static bool is_stopped(struct loading *loading)
     return is;
 }
 
-/* Finds the next step of a table; the caller holds the lock. Returns false if nothing can be done
- * now. */
+/* Finds the next step of a table. Returns false if no step can be done now. The caller holds the
+ * lock. */
 static bool find_step(struct table_load *work, struct step *step)
 {
     const uint64_t last = work->chunks - 1; /* valid if there are chunks */
@@ -112,8 +113,8 @@ static bool find_step(struct table_load *work, struct step *step)
     return true;
 }
 
-/* Returns whether all tables to which a table refers are loaded: the server refuses rows whose
- * foreign keys refer to missing rows. */
+/* Returns whether a table may be loaded now. The tables to which its foreign keys refer must be
+ * loaded first, because the server refuses rows that refer to missing rows. */
 static bool may_load(const struct datasets *datasets, const struct table_load *work)
 {
     for (size_t i = 0; i < work->dataset->foreign_key_count; i++) {
@@ -197,8 +198,8 @@ struct chunk {
     uint64_t first; /* number of the chunk's first row in the table */
 };
 
-/* Makes rows. The call ends before and begins again afterwards, so that --timeout does not limit
- * the time in which the rows are made. */
+/* Makes rows. During this time the line has no call in progress, so that --timeout does not limit
+ * it. */
 static const struct batch *make_rows(void *context, uint64_t from, size_t rows, struct error *error)
 {
     const struct chunk *chunk = context;
@@ -218,7 +219,7 @@ static void restart_call(void *context)
     line_begin_call(&chunk->loader->line);
 }
 
-/* Appends all rows of a chunk in one append. Retries while the database is busy, as sessions do,
+/* Sends all rows of a chunk in one append. Retries while the database is busy, as sessions do,
  * unless the database has stored a part of the chunk. */
 static enum status load_chunk(struct loader *loader, const struct table_load *work, uint64_t number,
                               struct error *error)
@@ -280,8 +281,8 @@ static enum status make_indexes(struct loader *loader, const struct table_load *
     return status;
 }
 
-/* Updates the planner's statistics, which still describe an empty table. A refusal of the server is
- * ignored. */
+/* Updates the statistics of the database's planner, which still describe an empty table. Ignores a
+ * refusal by the server. */
 static enum status analyze(struct loader *loader, const struct table_load *work,
                            struct error *error)
 {
@@ -304,7 +305,7 @@ static enum status analyze(struct loader *loader, const struct table_load *work,
     return status == STATUS_REJECTED ? STATUS_OK : status;
 }
 
-/* Finishes a loaded table: makes the database's own numbering continue after the loaded rows,
+/* Finishes a loaded table: lets columns that the database numbers continue after the loaded rows,
  * updates the statistics, counts the rows, and marks the table as loaded. */
 static enum status finish_table(struct loader *loader, const struct table_load *work,
                                 struct error *error)
@@ -399,8 +400,8 @@ static void *loader_run(void *argument)
     return NULL;
 }
 
-/* Sets *all to the number of rows that all tables will have, and *there to the number of rows that
- * they have now. */
+/* Sets *all to the number of rows that all tables have after the load, and *there to the number of
+ * rows that they have now. */
 static void add_up(const struct datasets *datasets, uint64_t *all, uint64_t *there)
 {
     *all = *there = 0;

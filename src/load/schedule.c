@@ -11,8 +11,8 @@
 #define LATEST_NS ((double)(INT64_MAX / 4))
 
 enum {
-    RANDOM_UNSENT_MAX = 100000 /* largest number of random arrivals that a session draws to count
-                                  work that was never begun */
+    RANDOM_UNSENT_MAX = 100000 /* maximum number of random arrivals that are drawn to count a
+                                  session's work that was never begun */
 };
 
 static uint64_t most_at_once(const struct plan *plan)
@@ -20,7 +20,7 @@ static uint64_t most_at_once(const struct plan *plan)
     return plan->script != NULL ? 1 : plan->batch_rows;
 }
 
-/* Returns the rows of the batch that follows `begun` rows. */
+/* Returns the number of rows in the session's batch that follows the first `begun` rows. */
 static uint64_t batch_rows_after(const struct session *session, uint64_t begun)
 {
     return MIN(session_share(session) - begun, most_at_once(session->load->plan));
@@ -31,7 +31,7 @@ static uint64_t batch_rows_after(const struct session *session, uint64_t begun)
 struct pace {
     const struct ramp *rate;
     unsigned sessions;
-    unsigned member; /* number of the session in question among these sessions */
+    unsigned member; /* number of the session among these sessions */
 };
 
 static struct pace pace_of(const struct session *session)
@@ -50,7 +50,7 @@ bool session_has_rate(const struct session *session)
     return ramp_highest(pace_of(session).rate) > 0;
 }
 
-/* Returns when the schedule of the session's epoch begins. */
+/* Returns the moment at which the session's epoch begins. */
 static int64_t epoch_start_ns(const struct session *session)
 {
     return session->epoch->start_ns == 0 ? session->load->gate.go_ns : session->epoch->start_ns;
@@ -61,23 +61,23 @@ bool session_works_in_epoch(const struct session *session)
     return !session->epoch->is_paused && session->index < session->epoch->sessions;
 }
 
-/* Returns how many rows (or transactions) one round has: each session that shares the rate sends
- * one batch. */
+/* Returns the number of rows (or transactions) in one round, in which each session that shares the
+ * rate sends one batch. */
 static double round_of(const struct session *session)
 {
     return (double)most_at_once(session->load->plan) * pace_of(session).sessions;
 }
 
-/* Returns how long after the beginning of the epoch `rows` rows (or transactions) are due, counted
- * over all sessions that share the rate. */
+/* Returns the time from the beginning of the epoch until `rows` rows (or transactions) are due.
+ * They are counted over all sessions that share the rate. */
 static int64_t due_ns_of(const struct session *session, double rows)
 {
     return (int64_t)fmin(ramp_due_ns(pace_of(session).rate, rows), LATEST_NS);
 }
 
-/* Returns the intended start of the batch (or transaction) after `begun` rows. On a fixed schedule
- * every row of the run has a moment, and the sessions take turns. With --arrivals poisson each
- * batch begins at one of the session's random arrivals. */
+/* Returns the intended start of the batch (or transaction) after `begun` rows. Without --arrivals
+ * poisson, the rate determines a moment for every row of the run, and the sessions take turns. With
+ * --arrivals poisson, each batch begins at one of the session's random arrivals. */
 static int64_t intended_start_ns(const struct session *session, struct arrivals *arrivals,
                                  uint64_t begun)
 {
@@ -141,9 +141,8 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
             begun += skipped < 2 ? 1 : (uint64_t)fmin(skipped, (double)(share - begun));
             continue;
         }
-        /* Counts several full batches at once: as many as certainly fall into the same bucket of
-         * the histogram and are due before the end. The next round looks at the next batch alone.
-         */
+        /* Count several full batches at once if they are certain to fall into the same bucket of
+         * the histogram and to be due before the end. */
         const int64_t waited_ns = waited_until_ns - due_ns;
         const int64_t lowest_ns = waited_ns < HISTOGRAM_LIMIT_NS
                                       ? histogram_bucket_low_ns(histogram_bucket(waited_ns))
@@ -158,8 +157,8 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
         }
         recorder_record(recorder, session->place, OPERATION_RESPONSE, waited_ns);
         if (count > 1) {
-            /* at a constant rate the batches are evenly spaced: their mean wait keeps the sum
-             * exact */
+            /* record the other batches with their mean wait: at a constant rate the batches are
+             * evenly spaced, so the sum of the waits stays exact */
             const int64_t second_ns = intended_start_ns(session, &arrivals, begun + batch);
             const int64_t last_ns =
                 intended_start_ns(session, &arrivals, begun + (count - 1) * batch);
@@ -174,8 +173,8 @@ uint64_t session_count_unsent(struct session *session, int64_t from_ns, int64_t 
     return unsent;
 }
 
-/* Counts the work of the session's epoch that was due before end_ns but not begun. Transactions of
- * the warm-up are not counted. */
+/* Counts the work of the session's epoch that was due before end_ns but not begun. Does not count
+ * transactions that were due in the warm-up. */
 static void note_unsent(struct session *session, int64_t end_ns, int64_t waited_until_ns)
 {
     const struct load *load = session->load;

@@ -16,8 +16,8 @@
 #include "measure/procfs.h"
 #include "ranks/merge.h"
 
-/* Interval at which the memory is checked, and the shortest time between two sums of written rows:
- * each sum reads every session. */
+/* Interval at which the memory is checked, and minimum time between two sums of written rows. The
+ * sums are not made more often, because each sum reads the counters of every session. */
 #define MEMORY_NS (250 * MONO_NS_PER_MS)
 #define ROWS_NS (10 * MONO_NS_PER_MS)
 
