@@ -21,30 +21,32 @@
 #define MEMORY_NS (250 * MONO_NS_PER_MS)
 #define ROWS_NS (10 * MONO_NS_PER_MS)
 
-/* Longest time by which a hold is extended so that it includes a sample. */
+/* The hold of a level is the time for which all its sessions work and are measured. It is extended
+ * by at most this time so that it includes a sample of the sampler. */
 #define SAMPLE_LIMIT_NS (5 * MONO_NS_PER_S)
 
-/* When sessions that were asked to leave are still there after this time, the search ends. Their
- * connections are cut earlier, from SESSION_GRACE_NS on. */
+/* The search ends if sessions that were asked to leave have not left after this time. Their
+ * connections are cut earlier, after SESSION_GRACE_NS. */
 #define LEAVE_LIMIT_NS (3 * SESSION_GRACE_NS)
 
-/* Shortest hold, even if it writes more rows than HOLD_SHARE allows. */
+/* Minimum duration of a hold, even if it writes more rows than HOLD_SHARE allows. */
 #define HOLD_LEAST_NS MONO_NS_PER_S
 
-/* Sessions that were lost together are noticed one after the other. The wait for further losses
- * ends after CALM_NS without a loss, and at the latest after CALM_LIMIT_NS. */
+/* If the server drops several sessions at once, their losses are noticed one after the other. The
+ * wait for further losses ends after CALM_NS without a loss, and at the latest after
+ * CALM_LIMIT_NS. */
 #define CALM_NS (300 * MONO_NS_PER_MS)
 #define CALM_LIMIT_NS (5 * MONO_NS_PER_S)
 
-/* Time that a server which lost all sessions gets to accept a session again, and the interval
- * between two connects to it. */
+/* After the server has dropped all sessions, the search waits for at most RETURN_LIMIT_NS until the
+ * server accepts a session again. It tries to connect every RETURN_PAUSE_NS. */
 #define RETURN_LIMIT_NS (60 * MONO_NS_PER_S)
 #define RETURN_PAUSE_NS MONO_NS_PER_S
 
 enum {
-    HOLD_PARTS = 5, /* number of parts of a hold, for the spread of its rows/s */
+    HOLD_PARTS = 5, /* number of parts of a hold; rows/s are measured for each part */
     HOLD_SHARE = 8, /* a hold may write 1/8 of the rows that --max-rows still allows */
-    STEP_SHARE = 16 /* until the next hold, sessions may write 1/16 of these rows */
+    STEP_SHARE = 16 /* between two holds, sessions may write 1/16 of these rows */
 };
 
 /* Indexes of the snapshots of a level. */
@@ -63,22 +65,23 @@ struct search_state {
     unsigned level;        /* number of the current level */
     enum ranks_stage stage;
     bool has_failed;        /* the current level has failed here */
-    uint64_t failed_before; /* number of calls that failed before this level, or because sessions
-                               were cut for this level */
+    uint64_t failed_before; /* number of failed calls that do not count against this level: calls
+                               before it, and calls of sessions that had to leave for it */
     struct causes causes;   /* failures at the current level */
     struct recorder_snapshot snapshots[SNAPSHOTS]; /* snapshots of the current level: at its start,
                                                       and at the start and the end of its hold */
-    uint64_t rest_at_rows; /* sessions rest when rows_written reaches this number; UINT64_MAX =
-                              never */
+    uint64_t rest_at_rows; /* sessions begin no further batch when rows_written reaches this number;
+                              UINT64_MAX = never */
 
     int64_t deadline_ns;
     uint64_t max_rows;    /* this process's share of search->max_rows; 0 = unlimited */
-    int64_t next_rows_ns; /* moment of the next sum of rows_written */
+    int64_t next_rows_ns; /* moment from which rows_written is out of date */
     uint64_t rows_written;
     struct search_memory memory;
     int64_t next_memory_ns; /* moment of the next check of the memory */
     struct level_room room; /* room in memory after the latest level */
-    uint64_t up_everywhere; /* sessions of all ranks that were up at the end of the latest level */
+    uint64_t up_everywhere; /* number of sessions of all ranks that were up at the end of the latest
+                               level */
     bool has_ended;         /* search->end has the reason */
     enum search_end requested_end; /* on a rank other than 0: reason for which this rank asks rank 0
                                       to end the search */
@@ -109,7 +112,7 @@ unsigned search_next(const struct search *search, unsigned first)
     return let_in == held && held > 0 ? held + 1 : held + (failed - held) / 2;
 }
 
-/* Ends the search; a later reason does not replace the first. */
+/* Ends the search, unless it has already ended. `end` is the reason. */
 static void note_end(struct search_state *state, enum search_end end)
 {
     if (!state->has_ended) {
@@ -129,7 +132,7 @@ static void end_search(struct search_state *state, enum search_end end)
     }
 }
 
-/* Sends the state of this rank to the others, and follows rank 0's orders. */
+/* Sends the state of this rank to the other ranks, and carries out the orders of rank 0. */
 static void exchange(struct search_state *state, bool is_work_done)
 {
     struct fleet *fleet = &state->fleet;
@@ -148,9 +151,9 @@ static void exchange(struct search_state *state, bool is_work_done)
     }
 }
 
-/* Returns the bytes of memory in use on this machine, without memory that the kernel can take back
- * at once, or 0 if it is unknown. Does not keep /proc open, because a session may need the file
- * descriptor. */
+/* Returns how many bytes of memory are in use on this machine, or 0 if it is unknown. Does not
+ * count memory that the kernel can reclaim at once. Does not keep /proc open, because a session may
+ * need the file descriptor. */
 static uint64_t memory_used(uint64_t *total_bytes)
 {
     char text[4096];
@@ -177,7 +180,7 @@ unsigned search_memory_fits(const struct search_memory *memory, unsigned up, uin
     return more >= (double)(UINT32_MAX - up) ? UINT32_MAX : up + (unsigned)more;
 }
 
-/* Returns the acknowledged rows of this process, added up at most ROWS_NS ago. */
+/* Returns the number of acknowledged rows of this process. The number is at most ROWS_NS old. */
 static uint64_t rows_written(struct search_state *state)
 {
     const int64_t now_ns = mono_now_ns();
@@ -189,7 +192,7 @@ static uint64_t rows_written(struct search_state *state)
     return state->rows_written;
 }
 
-/* Returns the rows written by all ranks, as far as known. */
+/* Returns the number of rows written by all ranks, as far as this rank knows it. */
 static uint64_t rows_everywhere(struct search_state *state)
 {
     struct ranks *ranks = state->fleet.load->ranks;
@@ -233,8 +236,8 @@ static bool check_search_end(struct search_state *state)
     return state->has_ended;
 }
 
-/* Returns how many rows will be written in total after 1/`divisor` of the rows that max_rows still
- * allows. Returns UINT64_MAX if the number of rows is unlimited. */
+/* Returns how many rows this process will have written in total when it has written 1/`divisor` of
+ * the rows that max_rows still allows. Returns UINT64_MAX if the number of rows is unlimited. */
 static uint64_t rows_after_part(struct search_state *state, unsigned divisor)
 {
     const uint64_t most = state->max_rows, written = rows_written(state);
@@ -267,8 +270,8 @@ static unsigned tick(struct search_state *state, struct session_ledger *ledger)
     return state->fleet.numbers.working;
 }
 
-/* Notes why the level failed; a later reason does not replace the first. Reports the shortage now,
- * so that evidence is collected while the shortage lasts. */
+/* Notes why the level failed, unless an earlier reason is noted. Calls on_shortage at once, because
+ * the cause can be observed only while the failure lasts. */
 static void note_failure(struct search_state *state, struct level *level, enum level_reason reason)
 {
     if (level->reason == LEVEL_NO_REASON) {
@@ -279,7 +282,7 @@ static void note_failure(struct search_state *state, struct level *level, enum l
     fleet_report_shortage(&state->fleet);
 }
 
-/* Returns whether the level failed, here or at another rank. */
+/* Returns whether the level failed on this rank or on another rank. */
 static bool has_failed_anywhere(const struct search_state *state, const struct level *level)
 {
     return level->reason != LEVEL_NO_REASON || (state->fleet.orders.search.level == state->level &&
@@ -287,7 +290,7 @@ static bool has_failed_anywhere(const struct search_state *state, const struct l
 }
 
 /* Fails the level if one of its sessions was refused, timed out or was dropped. Returns whether the
- * level failed anywhere. */
+ * level failed on any rank. */
 static bool check_failed(struct search_state *state, struct level *level)
 {
     const struct session_ledger *ledger = &level->ledger;
@@ -317,8 +320,8 @@ static uint64_t calls_failed(struct search_state *state)
            recorder_read(recorder, RECORDER_TRANSACTIONS_IN_DOUBT);
 }
 
-/* Asks the sessions beyond level->sessions to leave, the last places first, and waits until they
- * have left. */
+/* Asks sessions to leave until level->sessions remain, and waits until they have left. The sessions
+ * at the last places leave first. */
 static void retire(struct search_state *state, struct level *level)
 {
     const uint64_t cut_before = state->fleet.cut;
@@ -341,17 +344,17 @@ static void retire(struct search_state *state, struct level *level)
         fleet_interrupt(&state->fleet, true);
     }
     if (state->fleet.cut > cut_before || state->fleet.load->plan->script != NULL) {
-        /* a call or transaction that was cut has failed, but must not count against the next
+        /* calls and transactions that had to be cut have failed, but must not count against this
          * level */
         state->failed_before = calls_failed(state);
         causes_clear(&state->causes);
     }
 }
 
-/* Waits until every rank has retired its surplus sessions. Only then may a rank add sessions. */
+/* Waits until the surplus sessions of every rank have left. Only then may a rank add sessions. */
 static void wait_for_others(struct search_state *state, struct level *level, bool has_retired)
 {
-    /* at gone_ns the retired sessions have also left the server */
+    /* until gone_ns the server may still have sessions that have left here */
     const int64_t gone_ns = mono_now_ns() + (has_retired ? CALM_NS : 0);
     while ((mono_now_ns() < gone_ns || !reach_stage(state, STAGE_LEFT)) &&
            !check_failed(state, level) && !check_search_end(state)) {
@@ -360,7 +363,7 @@ static void wait_for_others(struct search_state *state, struct level *level, boo
 }
 
 /* Starts the missing sessions, then waits until every session is up or has ended. After the first
- * failure no more sessions are started: the server is full. */
+ * failure it starts no more sessions, because the server is full. */
 static void add_sessions(struct search_state *state, struct level *level)
 {
     while (state->fleet.live < level->sessions && !check_failed(state, level) &&
@@ -377,7 +380,7 @@ static void add_sessions(struct search_state *state, struct level *level)
     } while (level->up < state->fleet.live && !check_search_end(state));
 }
 
-/* After sessions were lost, waits for further losses: they belong to the same level. */
+/* After sessions were lost, waits for further losses, because they belong to the same level. */
 static void wait_for_drops(struct search_state *state, struct level *level)
 {
     const int64_t limit_ns = mono_now_ns() + CALM_LIMIT_NS;
@@ -392,7 +395,8 @@ static void wait_for_drops(struct search_state *state, struct level *level)
     }
 }
 
-/* Ends the polls of a hold, and notes the wait that took the most time of the calls. */
+/* Ends the polling of the server's waits at the end of a hold. Notes in *level the kind of wait
+ * that took the greatest part of the calls' time. */
 static void note_waits(const struct search_task *task, struct level *level)
 {
     struct wait_share share;
@@ -453,8 +457,8 @@ static void hold(struct search_state *state, struct level *level)
         if (level->stalled > 0 && held_ns >= hold_ns + state->task->patience_ns) {
             note_failure(state, level, LEVEL_NO_PROGRESS);
         }
-        /* reading the memory of many processes takes a while; the hold lasts until that reading is
-         * done */
+        /* the sampler needs some time to read the memory of many processes, so the hold lasts until
+         * the sample is complete */
         if (level->stalled == 0 &&
             (sampler_hold_has_sample(sampler) || held_ns >= hold_ns + SAMPLE_LIMIT_NS) &&
             reach_stage(state, STAGE_HELD)) {
@@ -468,8 +472,9 @@ static void hold(struct search_state *state, struct level *level)
     note_waits(state->task, level);
 }
 
-/* Sets the level's figures and outcome. Completes the ledger of the level, so that the ledger
- * balances. Moves the error causes into the level if it failed, and drops them otherwise. */
+/* Computes the level's results and outcome. Completes the ledger of the level, so that its outcomes
+ * add up to the number of requested sessions. Moves the error causes into the level if it failed,
+ * and drops them otherwise. */
 static void finish_level(struct search_state *state, struct level *level)
 {
     const struct recorder_snapshot *start = &state->snapshots[AT_START];
@@ -489,7 +494,7 @@ static void finish_level(struct search_state *state, struct level *level)
     ledger->stopped = 0;
     ledger->connected = ledger->finished + ledger->dropped;
     const uint64_t known = ledger->connected + ledger->refused + ledger->timed_out;
-    /* sessions that did not leave may raise the number above level->sessions */
+    /* `known` may be greater than level->sessions, because some sessions may not have left */
     ledger->requested = known > level->sessions ? known : level->sessions;
     ledger->not_started = ledger->requested - known;
     if (has_failed_anywhere(state, level)) {
@@ -508,7 +513,8 @@ static void finish_level(struct search_state *state, struct level *level)
     causes_clear(&state->causes);
 }
 
-/* Brings the number of sessions to level->sessions, holds the sessions, and fills *level. */
+/* Brings the number of sessions to level->sessions, lets them all work for the hold, and fills
+ * *level. */
 static void run_level(struct search_state *state, struct level *level)
 {
     struct recorder *recorder = state->fleet.load->recorder;
@@ -557,7 +563,7 @@ static struct level_room find_room(const struct search_state *state)
     return room;
 }
 
-/* Writes this rank's part of a level as bytes. Returns false if memory runs out. */
+/* Encodes this rank's results of a level in *bytes. Returns false if memory runs out. */
 static bool pack_level(const struct search_state *state, const struct level *part,
                        struct buffer *bytes)
 {
@@ -573,8 +579,8 @@ static bool pack_level(const struct search_state *state, const struct level *par
     return merge_pack_level(bytes, part, &connect, &append, state->fleet.load->start_ns);
 }
 
-/* Tries this rank's part of a level, and packs the result into *bytes. Returns false if memory runs
- * out. */
+/* Runs a level with this rank's share of the sessions, and encodes the results in *bytes. Returns
+ * false if memory runs out. */
 static bool run_rank_level(struct search_state *state, struct level *part, struct buffer *bytes)
 {
     part->sessions = ranks_sessions_here(state->fleet.load->ranks, part->sessions, false);
@@ -595,7 +601,8 @@ static void wait_for_orders(struct search_state *state)
     exchange(state, false);
 }
 
-/* Rank 0: adds up the parts of all ranks. */
+/* Rank 0: adds up the results of all ranks for a level. `bytes` has the results of rank 0, and is
+ * empty afterwards. */
 static void gather(struct search_state *state, struct level *level, struct buffer *bytes)
 {
     struct load *load = state->fleet.load;
@@ -607,7 +614,7 @@ static void gather(struct search_state *state, struct level *level, struct buffe
     bool is_whole = true;
     *bytes = (struct buffer){.bytes = NULL};
     level->outcome = LEVEL_HELD;
-    /* sessions rest during the wait, which is long if another rank is lost */
+    /* sessions begin no batches during the wait, which is long if another rank is lost */
     gate_rest(&load->gate, true);
     for (bool are_all = false; taken != NULL || !are_all;) {
         if (taken == NULL) {
@@ -680,7 +687,7 @@ static void follow_levels(struct search_state *state)
         struct buffer bytes = {0};
         struct level *level = search_add_level(state->search);
         if (level == NULL) {
-            /* memory has run out: without this rank's part of the level, rank 0 ends the search */
+            /* memory has run out: send an empty result, so that rank 0 ends the search */
             state->level = state->fleet.orders.search.level;
             ranks_give_level(load->ranks, &bytes);
             end_search(state, SEARCH_MEMORY);
@@ -707,7 +714,7 @@ static void follow_levels(struct search_state *state)
         if (state->fleet.orders.search.noted == state->level) {
             level->outcome = state->fleet.orders.search.outcome;
         } else if (level->outcome == LEVEL_HELD) {
-            /* the level was held here, but the results of the other ranks are unknown */
+            /* this rank's sessions did not fail, but the results of the other ranks are unknown */
             level->outcome = LEVEL_UNFINISHED;
             level->reason = LEVEL_ENDED;
         }
@@ -716,9 +723,9 @@ static void follow_levels(struct search_state *state)
     }
 }
 
-/* Waits, after a level that lost every session, until the server accepts a connection again. Starts
- * one session at a time; a rank without sessions opens a separate connection instead. These
- * connects belong to no level. */
+/* After a level in which every session was lost, waits until the server accepts a connection again.
+ * Starts one session at a time. A rank without sessions opens a separate connection instead. These
+ * connects do not count in any level. */
 static void await_server(struct search_state *state)
 {
     const struct plan *plan = state->fleet.load->plan;
@@ -735,7 +742,8 @@ static void await_server(struct search_state *state)
             struct error error = {.kind = ERROR_NONE};
             next_ns = now_ns + RETURN_PAUSE_NS;
             if (state->fleet.capacity > 0) {
-                fleet_start(&state->fleet); /* if no thread starts, tries again after the pause */
+                fleet_start(&state->fleet); /* if no thread starts, the next try follows after the
+                                               pause */
             } else {
                 is_back = setup_query_limits(&asked, plan, state->fleet.load->ranks, &error) ==
                           EXIT_CODE_OK;
@@ -745,8 +753,8 @@ static void await_server(struct search_state *state)
     causes_clear(&state->causes);
 }
 
-/* Returns how many of the `next` sessions fit into memory, or 0 if too few fit to be worth a
- * level. */
+/* Returns how many of the `next` sessions fit into memory, or 0 if a level with the sessions that
+ * fit would bring little. */
 static unsigned fit_memory(struct search_state *state, unsigned next)
 {
     struct search *search = state->search;
@@ -764,7 +772,8 @@ static unsigned fit_memory(struct search_state *state, unsigned next)
              UNITS_BYTES(room.used_bytes), has_ranks ? "machine " : "this machine", room.machine,
              UNITS_COUNT(live), units_plural(live, "session", "sessions"), UNITS_COUNT(next),
              UNITS_BYTES(room.limit_bytes));
-    /* with smaller steps the search would creep up to a bound that is only an estimate */
+    /* try no steps below 5 %: the search would make many of them, although the bound is only an
+     * estimate */
     return fits > held + held / 20 ? fits : 0;
 }
 
@@ -816,7 +825,7 @@ static void search_all(struct search_state *state)
     } else {
         try_levels(state);
     }
-    /* all sessions end; the connections of late sessions are cut */
+    /* stop all sessions; the loop below cuts the connections of late sessions */
     gate_stop(&load->gate,
               state->search->end == SEARCH_INTERRUPTED ? STOP_INTERRUPTED : STOP_DURATION);
     fleet->next_interrupt_ns = mono_now_ns() + SESSION_GRACE_NS;

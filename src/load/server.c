@@ -7,7 +7,7 @@
 #include "base/mono.h"
 #include "base/text.h"
 
-/* Pause between two readings of the I/O counters, and the highest number of readings. */
+/* Pause between two readings of the I/O counters, and the maximum number of readings. */
 #define IO_COUNT_PAUSE_NS (250 * MONO_NS_PER_MS)
 
 enum {
@@ -26,7 +26,8 @@ static bool take_setting(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Adds a setting of one table; the same setting of several tables becomes one entry. */
+/* Adds a setting of one table. If several tables have the same setting, adds their values to one
+ * entry. */
 static bool take_table_setting(void *context, const struct cell *cells, size_t count)
 {
     struct server_settings *settings = context;
@@ -128,8 +129,8 @@ static bool take_counter(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Reads the I/O counters by the first query that returns rows. A query fails if it is for another
- * version of the database. */
+/* Reads the I/O counters with the first query that returns rows. The queries are for different
+ * versions of the database, so some of them fail. */
 static enum status read_counters(const struct task *task, struct adapter_conn *conn,
                                  struct trace_counters *counters, struct error *error)
 {
@@ -145,8 +146,8 @@ static enum status read_counters(const struct task *task, struct adapter_conn *c
 }
 
 /* Reads the I/O counters until two readings are equal, because processes of a server report their
- * I/O with a delay. On a server with other clients two readings may never be equal: then the last
- * reading counts. */
+ * I/O with a delay. On a server with other clients two readings may never be equal. In that case
+ * uses the last reading. */
 static enum status count_io(struct task *task, struct adapter_conn *conn, struct error *error)
 {
     struct trace_counters *counters = task->context;

@@ -1,7 +1,8 @@
 /*
  * Facts that the server reports before and after the sessions' work: its settings, the size of the
- * run's tables, its I/O counters. The run works without these facts: a server may report none of
- * them. Main thread, except for server_ask_settings, which runs as part of a task.
+ * run's tables, its I/O counters. A run does not need these facts, and a server may report none of
+ * them. Only the main thread calls these functions, except for server_ask_settings, which runs as
+ * part of a task.
  */
 #ifndef LOAD_SERVER_H
 #define LOAD_SERVER_H
@@ -22,11 +23,12 @@ void server_ask_settings(struct task *task, struct adapter_conn *conn,
 void server_read_settings(const struct setup *setup, const struct plan *plan, bool is_hasty,
                           unsigned host, struct server_settings *settings);
 
-/* Returns the bytes of the run's tables on disk, or -1 if unknown. */
+/* Returns the size of the run's tables on disk in bytes, or -1 if unknown. */
 int64_t server_measure_tables(const struct setup *setup, const struct plan *plan, bool is_hasty);
 
-/* For --io-trace: reads the server's counters of writes and syncs, once they include all finished
- * work. *counters stays empty if the server does not report counters, or with several hosts. */
+/* For --io-trace: waits until the server's counters of writes and syncs include all finished work,
+ * and reads them. *counters stays empty if the server does not report counters, or with several
+ * hosts. */
 void server_count_io(const struct setup *setup, const struct plan *plan,
                      struct trace_counters *counters);
 

@@ -24,7 +24,7 @@ static void close_connection(struct session *session)
     }
 }
 
-/* Moves the session to another host; counters from now on belong to that host. */
+/* Moves the session to a host. From now on the session's counters belong to that host. */
 static void move_to_host(struct session *session, unsigned host)
 {
     session->has_moved |= session->is_settled && host != session->host;
@@ -33,10 +33,10 @@ static void move_to_host(struct session *session, unsigned host)
 }
 
 /* Connects to the session's host. `phase` is CAUSE_CONNECT for the first connect, CAUSE_HOST if the
- * session will try another host after a failure, CAUSE_RECONNECT later. Times and counts the
- * connect, shows the connection to the main thread, and prepares the connection for the session's
- * work. A failure is added to the causes, unless the run ended before the server had answered
- * (ERROR_CANCELLED). */
+ * session will try another host after a failure, CAUSE_RECONNECT later. Measures and counts the
+ * connect, makes the connection visible to the main thread, and prepares the connection for the
+ * session's work. A failure is added to the causes, unless the run ended before the server had
+ * answered (ERROR_CANCELLED). */
 static enum status open_connection(struct session *session, enum cause_phase phase,
                                    struct error *error)
 {
@@ -94,8 +94,8 @@ static unsigned first_host(const struct session *session)
     return plan->host_count == 0 ? 0 : (unsigned)(number % plan->host_count);
 }
 
-/* Connects for the first time; with several hosts, tries one after the other until one accepts the
- * session. */
+/* Connects for the first time. If there are several hosts, tries one host after the other until a
+ * host accepts the session. */
 static enum status connect_first(struct session *session, struct error *error)
 {
     const unsigned hosts = (unsigned)session->load->plan->host_count;
@@ -114,8 +114,8 @@ static enum status connect_first(struct session *session, struct error *error)
     return status;
 }
 
-/* Records the times of a batch that was acknowledged, is in doubt, or was given up. Unless
- * is_answered, the response time is a lower bound: the batch has waited at least that long. */
+/* Records the times of a batch that was acknowledged, is in doubt, or was given up. If is_answered
+ * is false, the response time is only a lower bound. */
 static void record_times(struct session *session, int64_t intended_ns, int64_t start_ns,
                          int64_t end_ns, bool is_answered)
 {
@@ -130,14 +130,15 @@ static void record_times(struct session *session, int64_t intended_ns, int64_t s
     }
 }
 
-/* Adds a batch to the log of transactions, if its turn is in the log. */
+/* Adds a batch to the log of transactions, if the log includes the current turn. */
 static void log_batch(const struct session *session, const struct append *append,
                       enum status status, int64_t intended_ns, int64_t start_ns, int64_t end_ns)
 {
     if (!session->is_logged) {
         return;
     }
-    /* a connection may be lost after all rows were acknowledged */
+    /* a batch can be complete although the connection was lost, if all rows were acknowledged
+     * before */
     const bool is_whole = session_goes_on(status) ? status == STATUS_OK : append->rows > 0;
     const bool is_kept = is_whole && append->accepted == append->rows;
     const char *outcome = is_kept ? "acknowledged" : "rejected";
@@ -191,7 +192,7 @@ static enum status append_batch(struct session *session, int64_t intended_ns)
     return session_after(session, CAUSE_APPEND, status, &error);
 }
 
-/* Adds a read to the log of transactions, if its turn is in the log. */
+/* Adds a read to the log of transactions, if the log includes the current turn. */
 static void log_read(const struct session *session, enum status status, int64_t start_ns,
                      int64_t end_ns)
 {
@@ -231,8 +232,8 @@ static enum status read_table(struct session *session)
         session_blame(session, CAUSE_READ, NULL, status, &error);
     }
     log_read(session, status, start_ns, end_ns);
-    /* Freshness is not checked after a reconnect of --churn if the database keeps rows only as long
-     * as the connection. */
+    /* Do not check the count after a reconnect for --churn if the database keeps rows only as long
+     * as the connection exists. */
     uint64_t before;
     if (status == STATUS_OK && is_count &&
         ((adapter->flags & ADAPTER_DISCARDS) == 0 || session->sum.churns == 0) &&
@@ -243,7 +244,7 @@ static enum status read_table(struct session *session)
     return session_after(session, CAUSE_READ, status, &error);
 }
 
-/* Appends a batch and then, if it is time for a read, reads. */
+/* Appends a batch, and then reads if a read is due. */
 static enum status append_and_read(struct session *session, int64_t intended_ns)
 {
     const struct plan *plan = session->load->plan;
@@ -260,16 +261,17 @@ static enum status append_and_read(struct session *session, int64_t intended_ns)
     return read_table(session);
 }
 
-/* Takes one turn, unless the run is changed by hand before the turn is due: `changes` is the number
- * of changes that the session knows. After OK and REJECTED the session goes on. After LOST the
- * session reconnects if --on-drop is reconnect, and otherwise ends as dropped. */
+/* Waits until the next turn is due, and takes it. If the run is changed by hand before that,
+ * returns OK without a turn; `changes` is the number of changes that the session knows. After OK
+ * and REJECTED the session continues. After LOST it reconnects if --on-drop is reconnect, and
+ * otherwise ends as dropped. */
 static enum status take_turn(struct session *session, unsigned changes)
 {
     const struct plan *plan = session->load->plan;
     int64_t intended_ns = 0;
     if (session_has_rate(session)) {
         intended_ns = session_next_due_ns(session);
-        /* work that is due after the end of the run waits only for STOP */
+        /* if the work is due after the end of the run, wait for STOP */
         const bool is_due =
             plan->duration_ns == 0 || intended_ns < session->load->gate.go_ns + plan->duration_ns;
         if (!gate_sleep_unchanged(&session->load->gate, is_due ? intended_ns : INT64_MAX,
@@ -303,7 +305,8 @@ static void give_slot_back(struct session *session)
     }
 }
 
-/* Connects once, within --connect-concurrency. Returns REJECTED if the run ended first. */
+/* Waits for a slot (--connect-concurrency), and tries once to connect. Returns REJECTED if the run
+ * ended first. */
 static enum status connect_once(struct session *session)
 {
     struct load *load = session->load;
@@ -331,11 +334,11 @@ static enum status connect_as_planned(struct session *session)
     return status;
 }
 
-/* Counts a lost connection, closes it, and reconnects with --on-drop reconnect. A connection to a
- * read-only server is also closed: another try may reach the new primary. OK: the session is
- * connected again and ready to append. REJECTED: the run ended first. LOST: the session has to end,
- * because of --on-drop or after too many tries. FATAL: the only server does not accept this session
- * any more. */
+/* Counts a lost connection, closes it, and reconnects if --on-drop is reconnect. Also closes a
+ * connection to a read-only server, because a new connection may reach the new primary. Returns OK
+ * if the session is connected again and ready to append, and REJECTED if the run ended first.
+ * Returns LOST if the session has to end, because of --on-drop or after too many tries. Returns
+ * FATAL if the only server does not accept this session any more. */
 static enum status reconnect_after_loss(struct session *session)
 {
     struct load *load = session->load;
@@ -431,8 +434,9 @@ static void end_park(struct session *session, int64_t since_ns)
     recorder_set_working(session->load->recorder, session->place, session->resumed_ns);
 }
 
-/* Waits, with or without a connection, until a stage needs the session. Returns the status of the
- * new connection; OK if the session kept its connection, or if the run ended first. */
+/* Waits until a stage needs the session. With --stage-disconnect, the session has no connection
+ * during the wait. Returns the status of the new connection; OK if the session kept its connection,
+ * or if the run ended first. */
 static enum status await_stage(struct session *session)
 {
     struct load *load = session->load;
@@ -455,8 +459,8 @@ static enum status await_stage(struct session *session)
     return status == STATUS_REJECTED ? STATUS_OK : status;
 }
 
-/* Waits, connected, while the session is parked or the run is paused by hand. Returns the number of
- * changes that the session knows. */
+/* Waits while a change by hand has paused the run or this session. The session stays connected.
+ * Returns the number of changes that the session knows. */
 static unsigned await_epoch(struct session *session)
 {
     struct load *load = session->load;
@@ -496,7 +500,7 @@ static enum session_outcome take_turns(struct session *session)
         enum status status = await_stage(session);
         const unsigned changes = await_epoch(session);
         if (!gate_wait_turn(&load->gate)) {
-            /* a session whose call had to be cut had not finished when the run ended */
+            /* a session has not finished if its connection had to be cut at the end of the run */
             const bool is_done =
                 stop_is_planned(gate_reason(&load->gate)) && !atomic_load(&session->was_cut);
             return is_done ? SESSION_FINISHED : SESSION_STOPPED;
@@ -552,7 +556,7 @@ static void disconnect(struct session *session)
     close_connection(session);
 }
 
-/* The last step: from then on the main thread alone uses the session. */
+/* Ends the session. From then on only the main thread uses it. */
 static void end(struct session *session, enum session_stage stage)
 {
     struct load *load = session->load;
@@ -577,9 +581,9 @@ static void do_share(struct session *session)
         procfs_read_thread(&after);
         session_add(session, RECORDER_ON_CPU_NS,
                     after.on_cpu_ns - MIN(before.on_cpu_ns, after.on_cpu_ns));
-        /* The thread may have waited for a CPU since the gate opened, or before that, between its
-         * first reading and the wait for the gate. The part of the wait that exceeds share_ns
-         * belongs to the time before the gate opened. */
+        /* The measured wait for a CPU begins with the first reading, before the gate opened. After
+         * the opening the thread cannot have waited longer than share_ns, so the rest is not
+         * counted. */
         const int64_t start_ns = MAX(ready_ns, load->gate.go_ns);
         const uint64_t share_ns = (uint64_t)MAX(mono_now_ns() - start_ns - session->parked_ns, 0);
         session_add(session, RECORDER_SESSION_NS, share_ns);
@@ -599,7 +603,7 @@ static void do_share(struct session *session)
 }
 
 /* Waits until the other sessions have finished, then checks that this session is still connected. A
- * refused statement is also an answer. */
+ * refused statement also shows this. */
 static enum session_outcome stay_idle(struct session *session)
 {
     struct load *load = session->load;
@@ -694,8 +698,8 @@ void session_leave(struct session *session)
         pthread_getcpuclockid(session->thread, &clock) != 0) {
         return;
     }
-    /* the thread may be late only because it waits for a CPU, so the CPU time that it has used
-     * since the first check counts */
+    /* measure the CPU time since the first check, because a thread may be late only because it
+     * waits for a CPU */
     const int64_t cpu_ns = mono_clock_ns(clock);
     session->script_cpu_ns = session->script_cpu_ns == 0 ? cpu_ns : session->script_cpu_ns;
     if (cpu_ns - session->script_cpu_ns < SESSION_LATE_CPU_NS) {

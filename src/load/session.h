@@ -3,11 +3,11 @@
  * takes turns until its share is done or the gate stops, and disconnects. A turn is a batch and a
  * read or, with a script, a transaction.
  *
- * Rows are counted twice on purpose. The accounts in struct session are the truth: only the
- * session's thread writes them, they are read after the join, and the ledgers are their sums. (The
- * main thread closes the account of a session whose thread it abandons.) The recorder's counters
- * hold the same numbers during the run, for intervals, progress and metrics, and are compared with
- * the ledgers at the end.
+ * Rows are counted twice on purpose. The accounts in struct session are the final numbers: only the
+ * session's thread writes them, the main thread reads them after the join, and the ledgers of the
+ * result are their sums. (The main thread closes the account of a session whose thread it
+ * abandons.) The recorder's counters hold the same numbers during the run, for intervals, progress
+ * and metrics, and are compared with the ledgers at the end.
  */
 #ifndef LOAD_SESSION_H
 #define LOAD_SESSION_H
@@ -27,7 +27,7 @@
 #include "measure/transaction_log.h"
 #include "plan/groups.h"
 
-/* Where a session is between the start of its thread and the join. */
+/* The stages of a session between the start of its thread and the join. */
 enum session_stage {
     SESSION_ABSENT,     /* no thread was started, or the thread was joined */
     SESSION_CONNECTING, /* runs the top level of the script, and connects for the first time */
