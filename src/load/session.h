@@ -43,14 +43,15 @@ struct session {
      * the session's thread sets UP and ENDED */
     atomic_int stage;
     bool has_slot;  /* holds one of the gate's slots for connects */
-    unsigned index; /* number of the session in the run; decides the session's rows, its rate and
-                       the script's draws */
+    unsigned index; /* number of the session in the run; determines its rows, its rate and the
+                       random numbers of its script */
     struct group_place group; /* the session's group, and the session's number within the group */
-    unsigned place;           /* number of the session in this process; the recorder's index */
+    unsigned place;           /* number of the session in this process, and of its counters in the
+                                 recorder */
     bool is_idle;
     /* The session's results. Moments are monotonic (0 = never) until the fleet makes them relative
-     * to the gate. The capacity of sum.exceptions is a power of two, at least sum.exception_count.
-     */
+     * to the opening of the gate. The capacity of sum.exceptions is a power of two, at least
+     * sum.exception_count. */
     struct session_summary sum;
     const struct table *measured_table; /* the table whose rows `row_bytes` measures */
     double row_bytes;
@@ -59,34 +60,36 @@ struct session {
     bool has_moved;  /* a session at this place has later tried another host, so its rows may be at
                         several hosts */
     struct adapter_conn *conn;    /* the connection; owned; NULL = not connected */
-    struct line line;             /* the connection, for the main thread to cut */
+    struct line line;             /* lets the main thread cut the connection */
     struct prepared_set prepared; /* statements that are prepared on `conn` */
-    atomic_bool was_cut; /* append cut the connection, because the session did not end in time */
+    atomic_bool was_cut; /* this program cut the connection, because the session did not end in
+                            time */
     bool is_overdue;     /* the connection was cut because a call took too long */
-    bool is_refused;     /* a read-only server refused the latest batch: the session reconnects and
-                            sends it again */
+    bool is_refused;     /* a read-only server refused the latest batch or transaction, and the
+                            session has to reconnect */
     uint64_t quota;      /* number of rows to append; the next batch starts at row sum.begun */
-    uint64_t turn_quota; /* number of transactions to run, with a script */
+    uint64_t turn_quota; /* with a script, number of transactions to run */
     uint64_t turn;       /* number of the next transaction; without a script, of the next batch and
                             the read after it */
-    struct transaction_log_choice logged; /* the turns that are in the log of transactions */
-    bool is_logged;                       /* the current turn is in the log of transactions */
-    struct epoch *epoch;                  /* the epoch that the session works in */
+    struct transaction_log_choice logged; /* decides which turns are added to the log of
+                                             transactions */
+    bool is_logged;                       /* the current turn is added to the log of transactions */
+    struct epoch *epoch;                  /* the epoch in which the session works */
     uint64_t epoch_begun; /* number of rows (or transactions) begun before this epoch */
     uint64_t unsent; /* number of batches that were given up before a row was sent, plus batches
                         that were due but never begun, counted at the end of each epoch */
-    struct arrivals arrivals; /* moments at which the work is due, with --arrivals poisson */
+    struct arrivals arrivals; /* with --arrivals poisson, the moments at which the work is due */
     /* state of the script: see transactions.c; owned; NULL without a script, or before the session
      * begins */
     struct transactions *_Atomic transactions;
-    uint64_t last_count; /* number of rows in the latest count of rows; 0 before the first count */
-    uint64_t worst_lag;  /* most rows that were missing in a count */
-    int64_t resumed_ns;  /* moment at which the session worked again after its latest wait for a
+    uint64_t last_count; /* result of the latest count of rows; 0 before the first count */
+    uint64_t worst_lag;  /* greatest number of rows that were missing in a count */
+    int64_t resumed_ns;  /* moment at which the session resumed work after its latest wait for a
                             stage or pause by hand; 0: the session has never waited */
-    /* total time in which the session waited for a stage or was parked by hand */
+    /* total time of the session's waits for a stage and pauses by hand */
     int64_t parked_ns;
-    unsigned tries;       /* number of connects since the last answered batch, after a loss of the
-                             connection */
+    unsigned tries;       /* number of connects after losses of the connection, since the last
+                             answered batch */
     uint64_t tries_total; /* number of connects after a loss during the whole run */
     int64_t work_end_ns;  /* monotonic moment at which the work ended; 0 for idle sessions */
 
@@ -120,16 +123,17 @@ static inline bool session_has_work(const struct session *session)
     return session->sum.begun < session->quota && session_begun(session) < session_share(session);
 }
 
-/* Time that a session gets to finish its call after STOP before its connection is cut. A thread
- * that is late and then uses SESSION_LATE_CPU_NS of CPU time in the script's code is abandoned. */
+/* After STOP a session has SESSION_GRACE_NS to finish its call. After that it is late, and its
+ * connection is cut. The thread of a late session is abandoned if it uses SESSION_LATE_CPU_NS of
+ * CPU time in the script's code. */
 #define SESSION_GRACE_NS (INT64_C(10) * 1000000000)
 #define SESSION_LATE_CPU_NS INT64_C(1000000000)
 
 /* The thread's function; `argument` is a struct session. Returns NULL. */
 void *session_run(void *argument);
 
-/* Main thread, repeatedly while sessions are late: ends a session on behalf of its thread when the
- * thread is in a function of the script that never returns. */
+/* The main thread calls this function repeatedly while a session is late. If the session's thread
+ * is in a function of the script that does not return, ends the session on behalf of the thread. */
 void session_leave(struct session *session);
 
 #endif

@@ -63,8 +63,8 @@ static enum status create_table(struct adapter_conn *conn, const struct plan *pl
     return ask_execute(plan->adapter, conn, &sql, error);
 }
 
-/* Returns the place of the mark of the run's own table, which is filled by runs and not by a
- * load. */
+/* Returns the data for reading and writing the mark of the run's own table: see load/table_mark.h.
+ * Runs, and not a load, fill this table. */
 static struct table_mark_place mark_place(struct adapter_conn *conn, const struct plan *plan,
                                           const struct connection_info *connection)
 {
@@ -76,7 +76,7 @@ static struct table_mark_place mark_place(struct adapter_conn *conn, const struc
                                      .rows = ""};
 }
 
-/* Checks that the existing table, described by `table`, may be dropped: append made it, or
+/* Checks that the existing table, described by `table`, may be dropped: this program made it, or
  * --recreate names it. */
 static enum status check_drop(struct adapter_conn *conn, const struct plan *plan,
                               const struct connection_info *connection, const struct table *table,
@@ -99,8 +99,8 @@ static enum status check_drop(struct adapter_conn *conn, const struct plan *plan
                                   "--recreate", error);
 }
 
-/* Describes the table in *table. If the table is missing and append has DDL for the table, creates
- * the table and sets *is_made. */
+/* Describes the table in *table. If the table is missing and there is a statement that creates it,
+ * creates the table and sets *is_made. */
 static enum status find_or_create(struct adapter_conn *conn, const struct plan *plan,
                                   const struct connection_info *connection, struct table *table,
                                   bool *is_made, struct error *error)
@@ -114,7 +114,7 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
         return STATUS_FATAL;
     }
     const bool has_own_ddl = plan->ddl != NULL || !plan->is_default_table;
-    /* the statement is NULL if append cannot create the table, which then has to exist */
+    /* the statement is NULL if this program cannot create the table; the table must then exist */
     const char *ddl = has_own_ddl ? plan->ddl : schema_of_syslog(adapter, connection->dialect);
     if (plan->is_recreate && ddl == NULL) {
         error_set(error, ERROR_USAGE, 0, NULL,
@@ -132,7 +132,7 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
     }
     if (is_dropped && status == STATUS_OK && plan->engine != NULL &&
         strstr(ddl, PLAN_DEFAULT_TABLE) != NULL) {
-        /* Tries the engine before the existing table is dropped: the server may not have the
+        /* Try the engine before the existing table is dropped, because the server may not have the
          * engine, or the engine may not support these columns. */
         char trial[48];
         snprintf(trial, sizeof trial, "append_trial_%ld", (long)getpid());
@@ -166,8 +166,8 @@ static enum status find_or_create(struct adapter_conn *conn, const struct plan *
     }
     const char *point = strchr(plan->table_name, '.');
     if (is_missing && point != NULL) {
-        /* append takes the whole name as the table's name, but the user may mean a schema or
-         * database and a table */
+        /* the whole name was used as the table's name, but the user may mean a table in a schema or
+         * database */
         const int length = (int)(point - plan->table_name);
         error_clear(error);
         const char *part = connection->has_schemas ? "schema" : "database";
@@ -220,8 +220,8 @@ static enum status check_columns(const struct plan *plan, const struct table *ta
     return STATUS_OK;
 }
 
-/* Removes from *table, not from the database, the columns that append does not write: the database
- * computes them, or --skip-columns names them. */
+/* Removes the columns that a run does not write from *table, but not from the database. These are
+ * columns that the database computes, and columns that --skip-columns names. */
 static enum status keep_writable(const struct plan *plan, struct table *table, struct error *error)
 {
     const enum status status = check_columns(plan, table, error);
@@ -261,7 +261,8 @@ static void inspect(struct setup *setup, struct adapter_conn *conn, const struct
         plan->adapter->inspect(plan->adapter, conn, connection);
     }
     setup->nothing.sql = ask_templates(connection)->nothing;
-    /* a container has its own address, which is not an address of this machine */
+    /* a server with a known process or cgroup is on this machine, even if its container has an
+     * address of its own */
     const char *there = connection->address[0] != '\0' ? connection->address : connection->host;
     setup->is_remote = !connection->is_embedded && plan->facts->server_pid == 0 &&
                        plan->facts->server_cgroup == NULL && !address_is_local(there);
@@ -330,7 +331,7 @@ static enum status prepare_table(struct task *task, struct setup *setup, struct 
     }
     inspect(setup, conn, plan); /* more is known about the server now */
     if (status == STATUS_OK && plan->engine != NULL && !is_engine(plan->engine, table->engine)) {
-        /* the table was there before, or the server chose another engine */
+        /* the table existed before, or the server chose another engine */
         error_set(error, ERROR_USAGE, 0, NULL,
                   "table '%s' has the engine %s, not %s: omit --engine, or add --recreate",
                   table->name, table->engine, plan->engine);
@@ -358,7 +359,8 @@ static enum status prepare_table(struct task *task, struct setup *setup, struct 
     return status;
 }
 
-/* Checks, before anything is made, that the database shows what its sessions wait for. */
+/* Checks that the database reports what its sessions wait for. Called before the set-up creates
+ * anything. */
 static enum status check_waits(struct setup *setup, const struct plan *plan, struct error *error)
 {
     const char *why = plan_why_no_waits(plan);
@@ -469,9 +471,9 @@ static enum status count_tables_at(struct task *task, struct adapter_conn *conn,
     return status;
 }
 
-/* Checks another host and counts the rows there. The host belongs to the same database, or has a
- * database of its own. Without a script, creates the run's table if it is missing in the host's own
- * database, or again with --recreate. */
+/* Checks a further host and counts the rows of its tables. The host shares the database of the
+ * first host, or has a database of its own. Without a script, a host with its own database gets the
+ * run's table if the table is missing, and a new table with --recreate. */
 static enum status prepare_host(struct task *task, struct adapter_conn *conn, struct error *error)
 {
     const struct plan *plan = task->plan;
@@ -501,7 +503,7 @@ static enum status prepare_host(struct task *task, struct adapter_conn *conn, st
     return status;
 }
 
-/* Checks all hosts except the host that is set up. A host that does not answer is left out. */
+/* Checks all hosts except the host that is set up. Leaves out hosts that do not answer. */
 static enum exit_code prepare_hosts(struct setup *setup, const struct plan *plan,
                                     struct error *error)
 {
@@ -742,7 +744,7 @@ static enum status find_table(struct task *task, struct adapter_conn *conn, stru
 enum exit_code setup_find_table(const struct plan *plan, struct setup_found *found,
                                 struct error *error)
 {
-    /* a missing file will become an SQLite database, which keeps marks */
+    /* if the file is missing, the run will create an SQLite database, which can keep marks */
     *found = (struct setup_found){.has_marks = (plan->adapter->flags & ADAPTER_FILE) != 0};
     if ((plan->adapter->flags & ADAPTER_FILE) != 0 && access(plan->target.path, F_OK) != 0 &&
         errno == ENOENT) {

@@ -1,7 +1,7 @@
 /*
- * The work before the sessions connect: append asks the server about itself, gets the run's tables
- * ready and counts their rows. Each step has its own connection: see load/task.h. Main thread.
- * load/verify.h has the work after the sessions have ended.
+ * The work before the sessions connect: this program asks the server for its properties, prepares
+ * the run's tables and counts their rows. Each step has its own connection: see load/task.h. Only
+ * the main thread calls these functions. load/verify.h has the work after the sessions have ended.
  */
 #ifndef LOAD_SETUP_H
 #define LOAD_SETUP_H
@@ -22,7 +22,7 @@
 struct setup_table {
     const char *name;       /* name of the table; borrowed */
     struct table table;     /* the columns that are written; owned */
-    struct statement count; /* select count(*) from the table */
+    struct statement count; /* statement that counts the rows of the table */
     char *count_sql;        /* text of `count`; owned */
 };
 
@@ -34,28 +34,29 @@ struct setup_made {
     int64_t load_ns;
 };
 
-/* Sessions whose connections this program has cut: the server may still be at work on the calls of
- * these sessions. */
+/* Sessions whose connections this program has cut. The server may still work on the calls of these
+ * sessions. */
 struct cut_list {
     struct cut_session {
         struct session_name name;
         unsigned host; /* number of the session's host, if there are several */
     } * entries;       /* sessions that were cut; owned */
     size_t count, room;
-    uint64_t ended; /* number of sessions that append has ended at the server */
+    uint64_t ended; /* number of sessions that this program has ended at the server */
 };
 
 /* A host of the run. There is at least one. */
 struct setup_host {
     bool is_known; /* the host has answered; the members below are valid */
-    /* rows that each table had before the run, by number of the table; owned */
+    /* number of rows that each table had before the run, indexed by number of the table; owned */
     uint64_t *rows_before;
     struct server_settings settings;
 };
 
 struct setup {
-    struct ranks *ranks; /* the ranks of the run; this rank signals the other ranks that it is alive
-                            while it waits; borrowed; NULL if this rank is alone */
+    struct ranks *ranks; /* the ranks (processes) of the run; while this rank waits, it signals the
+                            other ranks that it is alive; borrowed; NULL if there is only this
+                            process */
     size_t table_count; /* number of tables: 1, or with a script the number of its tables, which may
                            be 0 */
     /* tables of the run, indexed by number of the table, followed by an empty entry; owned */
@@ -63,14 +64,15 @@ struct setup {
     struct setup_table *own;  /* the table whose columns are read from the database; the empty entry
                                  of `tables` if the script declares the columns of every table */
     bool has_made_table;      /* the set-up created `own` */
-    struct statement nothing; /* a statement without effect; checks a connection */
+    struct statement nothing; /* a statement without effect, to check a connection */
     int64_t count_ns;         /* duration of the count of `own` */
     struct server_limits server; /* facts that the server reports about itself; version "" when the
                                     server does not report its version */
     struct connection_info connection; /* facts about the set-up's connection, which also hold for
                                           the sessions' connections */
     bool is_remote;                    /* the server is on another machine */
-    struct datasets *datasets; /* datasets of the script, until its tables are loaded; owned */
+    struct datasets *datasets; /* datasets of the script; owned; NULL without a script or after its
+                                  tables are loaded */
     struct setup_made made;
     struct storage storage;
     char waits_note[240]; /* reason why the server's waits cannot be polled; "" = the waits can be
@@ -81,8 +83,8 @@ struct setup {
     struct cut_list *cut;     /* the sessions to end before rows are counted again; may be NULL */
 };
 
-/* Asks a server, perhaps before any other connection, about its limits, and waits at most
- * TASK_HASTY_NS for each answer; creates nothing. Fills only `server`, `connection` and
+/* Asks the server about its limits, and creates nothing. May be called before any other connection
+ * exists. Waits at most TASK_HASTY_NS for each answer. Fills only `server`, `connection` and
  * `is_remote`, which own nothing. On failure, *error is the line to print, and `connection` and
  * `is_remote` hold the facts that are known without a connection. */
 enum exit_code setup_query_limits(struct setup *setup, const struct plan *plan, struct ranks *ranks,
@@ -91,7 +93,7 @@ enum exit_code setup_query_limits(struct setup *setup, const struct plan *plan, 
 /* State of a table before any run. */
 struct setup_found {
     bool is_there;
-    bool has_marks; /* append can mark tables in this database: see load/table_mark.h */
+    bool has_marks; /* this program can mark tables in this database: see load/table_mark.h */
 };
 
 /* Looks for the table of the plan. On failure, *error is the line to print. If the database file is
@@ -105,18 +107,18 @@ enum exit_code setup_find_table(const struct plan *plan, struct setup_found *fou
 enum exit_code setup_allocate(struct setup *setup, const struct plan *plan, struct error *error);
 
 /* The set-up has three steps. The caller calls setup_prepare, then setup_wait until it returns
- * false, and then setup_complete. Each call of setup_wait waits for a short time; the
- * caller may do other work between the calls.
+ * false, and then setup_complete. Each call of setup_wait waits for a short time; the caller may do
+ * other work between the calls.
  *
  * Together the steps do this: setup connects, creates the table if it is missing or --recreate is
  * given, reads the table's columns, counts its rows, and runs the user's query once, if there is
  * one. With a script, creates and loads the script's tables, and prepares the script's statements
  * once. On OK the caller ends the set-up with setup_fini. Otherwise *error is the line to print.
  *
- * With several hosts, the first host that answers is set up. Afterwards each other host that
- * answers is checked: if the table is missing there, or has rows after --recreate, the host has a
- * database of its own, and the table is also created there. A script's tables are created only at
- * the first host. */
+ * With several hosts, the first host that answers is set up. After that, each other host that
+ * answers is checked. If the table is missing there, or still has rows although --recreate has
+ * replaced the table on the first host, the other host has a database of its own, and the table is
+ * also created there. A script's tables are created only at the first host. */
 enum exit_code setup_prepare(struct setup *setup, const struct plan *plan, struct ranks *ranks,
                              struct error *error);
 bool setup_wait(struct setup *setup, struct load_counts *counts);

@@ -48,8 +48,8 @@ void setup_describe_made(const struct setup *setup, const struct plan *plan, cha
     buffer_fini(&text);
 }
 
-/* Writes a name as SQL reads it. Without quotes a name with special characters, or in PostgreSQL
- * with capital letters, would name another table. */
+/* Writes a name, in quotes if SQL needs them. Without quotes a name with special characters, or in
+ * PostgreSQL with capital letters, would name another table. */
 static void write_name(struct buffer *sql, const struct setup *setup, const char *name)
 {
     const char quote = setup->connection.identifier_quote;
@@ -82,7 +82,8 @@ void setup_describe_removal(const struct setup *setup, const struct plan *plan, 
     } else if (setup->has_made_table) {
         snprintf(text, size, "drop table %.200s /* made by this run */", buffer_text(&table));
     } else if (generator_identifies_rows(plan, &setup->own->table)) {
-        /* only an empty table, or --verify rows, proves that no earlier row has the tag */
+        /* earlier rows may have the same tag, unless the table was empty or --verify rows has
+         * excluded this */
         const bool is_unsure = setup_had_rows(setup) && plan->verify_mode != VERIFY_ROWS;
         snprintf(text, size, "delete from %.200s where n1 = %d%s", buffer_text(&table),
                  plan->facts->run_tag,

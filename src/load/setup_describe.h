@@ -1,4 +1,5 @@
-/* Describes for people what the set-up made, and how to remove what a run leaves. */
+/* Describes for the user what the set-up created, and how to remove what a run leaves on the
+ * server. */
 #ifndef LOAD_SETUP_DESCRIBE_H
 #define LOAD_SETUP_DESCRIBE_H
 
@@ -12,7 +13,7 @@ void setup_describe_made(const struct setup *setup, const struct plan *plan, cha
                          size_t size);
 
 /* Writes the commands that remove the rows, the table and the database that the run leaves on the
- * server. "" when nothing stays. */
+ * server. Writes "" if the run leaves nothing. */
 void setup_describe_removal(const struct setup *setup, const struct plan *plan, char *text,
                             size_t size);
 
