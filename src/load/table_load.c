@@ -19,7 +19,7 @@ const char *table_load_script_name(const struct script *script)
 
 /* The texts that struct table_mark_place borrows. */
 struct mark_texts {
-    struct buffer what; /* for people: the script's name and parameters */
+    struct buffer what; /* for the user: the script's name and parameters */
     struct buffer rows; /* the script's hash, and the seed if the user gave it */
 };
 
@@ -29,9 +29,9 @@ static void free_texts(struct mark_texts *texts)
     buffer_fini(&texts->rows);
 }
 
-/* Returns where the mark of a script's table is kept. The caller frees `texts`, into which this
- * function writes the mark's texts. If append itself chose the seed, the mark does not contain it,
- * because a resumed load chooses another seed. */
+/* Returns the data for reading and writing the mark of a script's table. Writes the texts of the
+ * mark to *texts, which the caller frees. A seed that the user did not give is not part of the
+ * mark, because a resumed load chooses a different seed. */
 static struct table_mark_place mark_place(const struct plan *plan, const struct setup *setup,
                                           struct adapter_conn *conn, const char *table_name,
                                           struct mark_texts *texts)

@@ -35,7 +35,7 @@ struct table_load {
                              index, or `create` creates them */
     bool is_missing;
     bool is_made;           /* datasets_make created the table */
-    struct table_mark mark; /* append's mark on the existing table */
+    struct table_mark mark; /* mark of the existing table: see load/table_mark.h */
     uint64_t rows;          /* number of rows that were in the table before the load */
     uint64_t chunks;
     bool *there;      /* whether each chunk is in the table; NULL if all chunks are missing */
@@ -68,19 +68,19 @@ struct datasets {
     struct loading *loading; /* the load in progress; owned; NULL at other times */
 };
 
-/* Returns the rows of a chunk: CHUNK_ROWS, or fewer for the last chunk. */
+/* Returns the number of rows in a chunk: CHUNK_ROWS, or fewer for the last chunk. */
 uint64_t table_load_chunk_rows(const struct table_load *work, uint64_t chunk);
 
 /* Returns the script's name without folders, short enough for a message. */
 const char *table_load_script_name(const struct script *script);
 
-/* Reads append's mark on a table. */
+/* Reads this program's mark on a table. */
 enum status table_load_read_mark(const struct plan *plan, const struct setup *setup,
                                  struct adapter_conn *conn, const char *table_name,
                                  struct table_mark *mark, struct error *error);
 
-/* Writes append's mark on a table. `is_loading`: the table's rows are still to be loaded; false:
- * all rows are loaded, or the script declares no rows. */
+/* Writes this program's mark on a table. is_loading is true if the table's rows are still to be
+ * loaded, and false if all rows are loaded or the script declares no rows. */
 enum status table_load_write_mark(const struct plan *plan, const struct setup *setup,
                                   struct adapter_conn *conn, const struct table_load *work,
                                   bool is_loading, struct error *error);

@@ -16,7 +16,8 @@ enum {
     HASH_DIGITS = 16,
     WHAT_BYTES = 160,
     COLUMNS_SHOWN = 60,
-    /* most dependent tables whose marks are read; further tables count as the user's */
+    /* maximum number of dependent tables whose marks are read; further tables count as tables of
+     * others */
     CLAIMS_MAX = 32
 };
 
@@ -31,8 +32,8 @@ static uint64_t hash_text(const char *text)
     return random_mix(hash);
 }
 
-/* Writes the two hashes of a mark. `where` is the answer to statements->place; `other` is the text
- * before the mark in the comment. */
+/* Writes the two hashes of a mark. `where` is the table's place, as statements->place returns it.
+ * `other` is the text before the mark in the comment. */
 static void write_hashes(const struct table_mark_place *place, const char *where, const char *other,
                          char *text, size_t size)
 {
@@ -90,9 +91,9 @@ static enum status ask_about(const struct table_mark_place *place, const char *s
     return STATUS_OK;
 }
 
-/* Reads the table's own mark, and does not look for objects that depend on the table. A table
- * without a mark counts as the user's, and so does a table whose mark or place the server does not
- * report. */
+/* Reads the table's own mark, and does not look for objects that depend on the table. If the table
+ * has no mark, or if the server does not report the mark or the place, *mark says that this program
+ * did not create the table. */
 static enum status read_own(const struct table_mark_place *place, struct table_mark *mark,
                             struct error *error)
 {
@@ -111,14 +112,14 @@ static enum status read_own(const struct table_mark_place *place, struct table_m
 
 /* Objects that depend on a table. */
 struct others {
-    char why[TABLE_MARK_WHY_BYTES]; /* describes the first object that append has not created; "" if
-                                       no such object was found */
+    char why[TABLE_MARK_WHY_BYTES]; /* describes the first object that this program did not create;
+                                       "" if no such object was found */
     size_t count;
     struct {
         char why[TABLE_MARK_WHY_BYTES];
         char name[ROW_NAME_BYTES];
-    } marked_tables[CLAIMS_MAX]; /* tables whose comments contain TABLE_MARK_PREFIX; their marks
-                             have yet to be checked */
+    } marked_tables[CLAIMS_MAX]; /* tables whose comments contain TABLE_MARK_PREFIX; their marks are
+                                    not checked yet */
 };
 
 static bool take_other(void *context, const struct cell *cells, size_t count)
@@ -142,8 +143,9 @@ static bool take_other(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Runs a query of statements->others. Writes to `why` which object append did not create, or "" if
- * append created all objects. Returns LOST if the connection was lost. */
+/* Runs a query of statements->others, which lists objects that depend on the table. Describes in
+ * `why` the first object that this program did not create; "" if it created all of them. Returns
+ * LOST if the connection was lost. */
 static enum status find_other(const struct table_mark_place *place, const char *query,
                               char why[TABLE_MARK_WHY_BYTES], struct error *error)
 {

@@ -12,8 +12,8 @@
 #define RANK_GRACE_NS (300 * MONO_NS_PER_MS) /* mpirun kills the remaining ranks after a second */
 #define NOTICE_NS (2 * MONO_NS_PER_S)        /* a task that takes longer prints a notice */
 
-/* Time that a full server gets to notice that its sessions have left, and the pause between two
- * connects. */
+/* A server that refuses a connection because it is full may not have noticed yet that the sessions
+ * have left. The connect is tried again for ROOM_LIMIT_NS, with pauses of ROOM_PAUSE_NS. */
 #define ROOM_LIMIT_NS (2 * MONO_NS_PER_S)
 #define ROOM_PAUSE_NS (50 * MONO_NS_PER_MS)
 
@@ -144,7 +144,7 @@ static void describe_refusal(const struct plan *plan, struct error *error)
     if (named.user[0] != '\0') {
         snprintf(user, sizeof user, ", user %.60s", named.user);
     }
-    /* a text that would be cut off stays as it is */
+    /* leave the text unchanged if the longer text does not fit */
     const int length = snprintf(text, sizeof text, "%s at %.60s:%u%s: %s%s", plan->adapter->name,
                                 named.host, (unsigned)named.port, user, error->text, advice);
     if (length < (int)sizeof text) {
@@ -152,8 +152,8 @@ static void describe_refusal(const struct plan *plan, struct error *error)
     }
 }
 
-/* Asks the server for complete answers. A server that truncates the answers of new sessions would
- * show a table with fewer columns and rows. */
+/* Asks the server not to truncate its answers. Otherwise a table might seem to have fewer columns
+ * and rows. */
 static enum status request_complete_answers(const struct task *task,
                                             struct adapter_conn *connection, struct error *error)
 {
@@ -202,7 +202,7 @@ enum status task_run(struct task *task, struct error *error)
     const int64_t start_ns = mono_now_ns();
     int64_t interrupt_ns = INT64_MAX; /* moment of the next interruption */
     bool is_noticed = task->plan->is_quiet;
-    bool was_interrupted = false; /* append interrupted the work, which therefore failed */
+    bool was_interrupted = false; /* this program interrupted the work, so the work failed */
     bool was_overdue = false;     /* a call took longer than the limit */
     line_init(&task->line, task->plan->adapter, task->limit_ns);
     pthread_mutex_init(&task->lock, NULL);

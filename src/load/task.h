@@ -1,11 +1,12 @@
 /*
  * Work on a separate connection, before or after the sessions.
  *
- * The connection takes no place from a session. The work runs on a thread of its own, so that the
- * main thread can react to a signal: the main thread interrupts the connection after a grace
- * period, and again every second until the work returns. The main thread does the same when an
- * answer takes longer than the task's limit. All functions are for the main thread, except
- * task_note_answer and task_count_rows, which the work calls.
+ * The sessions are not connected at that time, so the connection does not take the place of a
+ * session. The work runs on a thread of its own, so that the main thread can react to a signal: the
+ * main thread interrupts the connection after a grace period, and again every second until the work
+ * returns. The main thread does the same when an answer takes longer than the task's limit. Only
+ * the main thread calls these functions, except for task_note_answer and task_count_rows, which the
+ * work calls.
  */
 #ifndef LOAD_TASK_H
 #define LOAD_TASK_H
@@ -21,16 +22,16 @@
 #include "load/setup.h"
 #include "plan/plan.h"
 
-/* Limit for each answer, after sessions had to be cut because the server did not answer them. */
+/* Time limit for each answer, if sessions had to be cut because the server did not answer. */
 #define TASK_HASTY_NS (10 * MONO_NS_PER_S)
 
 enum task_open {
     TASK_FIRST, /* the first connect: if a database of another kind answers, the error names that
                    kind */
-    TASK_PATIENTLY, /* a first connect that waits for the server as --wait allows */
-    TASK_AGAIN, /* a connect after the sessions have ended, which is tried again for a moment while
-                   the server is full; after a signal the connect's time-out is short */
-    TASK_ONCE,  /* a connect after the sessions have ended, which is tried only once, even with
+    TASK_PATIENTLY, /* a first connect, which waits for the server for as long as --wait allows */
+    TASK_AGAIN, /* a connect after the sessions have ended; it is tried again for a short time if
+                   the server is full, and its time-out is short after a signal */
+    TASK_ONCE,  /* a connect after the sessions have ended; it is tried only once, even with
                    --on-drop reconnect, because the host may be down */
 };
 
@@ -48,14 +49,17 @@ struct task {
     const struct setup *setup;
     void *context;
 
-    const char *what;   /* a noun for the error: "append gave up waiting for the count" */
+    const char *what;   /* name of the expected answer, for the error "append gave up waiting for
+                           WHAT" */
     const char *notice; /* text for stderr, printed after 2 s, unless --quiet */
     int64_t limit_ns;   /* limit for each answer; 0 = unlimited */
     bool is_hasty;      /* limit_ns is TASK_HASTY_NS, not --timeout */
 
     /* task_run sets the members below. */
-    atomic_bool has_answered;    /* an answer has arrived since the main thread last looked */
-    const struct adapter *other; /* database that the server seems to be; NULL if unknown */
+    atomic_bool has_answered;    /* an answer has arrived since the main thread last read this
+                                    flag */
+    const struct adapter *other; /* adapter of the database that seems to answer at the target; NULL
+                                    if unknown */
     enum status status;
     struct error error;
     pthread_mutex_t lock; /* guards the members below */
@@ -64,16 +68,17 @@ struct task {
     struct line line; /* the task's connection, which has a lock of its own */
 };
 
-/* Restarts the limit because a part of a long answer has arrived. Called by the work; cheap. `task`
- * is a struct task. */
+/* Restarts the time limit for an answer. The work calls this function when a part of a long answer
+ * has arrived. It takes little time. `task` is a struct task. */
 void task_note_answer(void *task);
 
 /* Runs the task and waits for its end. On failure, *error says why the connection or the work
- * failed, that no thread could be started, or that append gave up waiting for `what`. */
+ * failed, that no thread could be started, or that the work was interrupted while it waited for
+ * `what`. */
 enum status task_run(struct task *task, struct error *error);
 
-/* Runs a task after the sessions, when the host may be down. `is_hasty`: the server did not let
- * sessions finish, so each of its answers has a limit of at most TASK_HASTY_NS. */
+/* Runs a task after the sessions have ended. The host may be down. If is_hasty is true, the server
+ * did not let sessions finish, and the time limit for each answer is at most TASK_HASTY_NS. */
 enum status task_run_again(struct task task, const struct setup *setup, const struct plan *plan,
                            bool is_hasty, struct error *error);
 
@@ -84,8 +89,8 @@ enum status task_count_rows(struct task *task, struct adapter_conn *conn,
 /* Returns the exit code of a command that could not begin because of `error`. */
 enum exit_code task_exit_code(const struct error *error);
 
-/* Returns the exit code of a command whose task returned `status`. After a signal, even if the task
- * was done: EXIT_CODE_INTERRUPTED, and *error is "interrupted before ...". */
+/* Returns the exit code of a command whose task returned `status`. After a signal, returns
+ * EXIT_CODE_INTERRUPTED even if the task was done, and *error is "interrupted before BEFORE". */
 enum exit_code task_conclude(enum status status, const char *before, struct error *error);
 
 #endif

@@ -15,13 +15,14 @@
 #include "load/gate.h"
 #include "plan/facts.h"
 
-/* The pause before a retry is drawn between 0 and a bound. The bound is RETRY_FIRST_NS before the
- * first retry and doubles with each retry, up to RETRY_MOST_NS ("full jitter"). */
+/* The pause before a retry is a random time between 0 and a bound. The bound is RETRY_FIRST_NS
+ * before the first retry and doubles with each retry, up to RETRY_MOST_NS ("full jitter"). */
 #define RETRY_FIRST_NS MONO_NS_PER_MS
 #define RETRY_MOST_NS (250 * MONO_NS_PER_MS)
 
 enum {
-    ROWS_AT_A_TIME = 128 /* rows of an :append that are in memory at once */
+    ROWS_AT_A_TIME = 128 /* number of rows that the script's call of :append has in memory at a
+                            time */
 };
 
 /* The session's changes to one table of the script. */
@@ -29,8 +30,8 @@ struct table_account {
     uint64_t added, taken; /* numbers of committed rows */
     uint64_t added_in_doubt, taken_in_doubt;
     uint64_t try_added, try_taken;   /* numbers of rows added and removed in the open transaction */
-    uint64_t most_added, most_taken; /* most rows that one statement added or removed: bounds the
-                                        rows of a statement in doubt */
+    uint64_t most_added, most_taken; /* greatest number of rows that one statement added or removed;
+                                        taken as the number of rows of a statement in doubt */
     uint64_t appended; /* number of rows that were begun; also the number of the next row, from 0 */
     uint64_t last_count;
     struct script_rows *rows; /* rows for :append; NULL before the first use */
@@ -44,8 +45,8 @@ enum part {
     PART_TRANSACTION, /* between BEGIN and COMMIT */
 };
 
-/* The code that the session's thread runs. The script's own code may call a function in C that
- * never returns; then the main thread abandons the thread, which from then on changes nothing. */
+/* The code that the session's thread runs. The script's own code may call a C function that never
+ * returns. The main thread then abandons the thread, which changes nothing from then on. */
 enum thread_place {
     OUTSIDE,
     IN_SCRIPT,
@@ -66,23 +67,23 @@ struct transactions {
     struct script_state *state; /* state of the script; NULL before the session's thread begins and
                                    after it has ended */
     struct table_account *accounts;
-    struct append *append; /* the append under way, or NULL */
+    struct append *append; /* the append in progress, or NULL */
     size_t append_dataset; /* number of the table to which `append` writes */
     bool *writes;          /* for each transaction, by its number, whether a try has sent a write */
 
-    /* The transaction under way. */
+    /* The current transaction. */
     enum part part;
     size_t number;
     bool is_warm;         /* the transaction began in the warm-up */
     int64_t intended_ns;  /* moment at which the transaction was due; 0 without --rate */
     int64_t start_ns;     /* monotonic moment at which the transaction began */
-    int64_t all_think_ns; /* think time of all tries that have ended */
+    int64_t all_think_ns; /* think time of those tries of the transaction that have ended */
     uint64_t retries;
     int64_t think_ns;  /* think time of this try */
     int64_t script_ns; /* time in the script's own code in this try */
     int64_t since_ns;  /* the moment at which the script's code was last entered */
-    int64_t latest_ns; /* end of the previous call, or of the script's function; a BEGIN, COMMIT or
-                          ROLLBACK is timed from this moment */
+    int64_t latest_ns; /* end of the previous call, or of the script's function; the measured time
+                          of a BEGIN, COMMIT or ROLLBACK begins here */
     bool has_written;  /* a write of this try was acknowledged */
     bool has_changed;  /* a write of this try stays even after a ROLLBACK */
     bool has_ended;    /* a statement may have ended the open transaction */
@@ -98,8 +99,8 @@ struct transactions {
     struct claims claims;
 };
 
-/* Adds to a counter of the run; for a transaction that began in the warm-up, to the counter of the
- * warm-up. */
+/* Adds `n` to a counter of the run or, for a transaction that began in the warm-up, to a counter of
+ * the warm-up. */
 static void add(const struct transactions *runner, enum recorder_counter counter, uint64_t n)
 {
     if (n > 0) {
@@ -125,7 +126,7 @@ static void record(const struct transactions *runner, size_t operation, int64_t 
     }
 }
 
-/* Counts an event of the transaction under way, in the sum and under the transaction's name. */
+/* Counts an event of the current transaction, in the total and for the transaction's name. */
 static void count_transaction(const struct transactions *runner, enum operation_count what)
 {
     add(runner, operation_count_sums[what], 1);
@@ -133,7 +134,7 @@ static void count_transaction(const struct transactions *runner, enum operation_
 }
 
 /* Marks that the session's thread has left the script's code. Between mark_in_script and
- * mark_outside the thread touches nothing but the script. Does not return if the main thread has
+ * mark_outside the thread uses only data of the script. Does not return if the main thread has
  * abandoned the thread, which happens only after STOP. */
 static void mark_outside(struct transactions *runner)
 {
@@ -149,8 +150,8 @@ static void mark_in_script(struct transactions *runner)
     atomic_store_explicit(&runner->where, IN_SCRIPT, memory_order_release);
 }
 
-/* Returns whether the run was stopped. Functions that make rows also call this function, in the
- * middle of an append. */
+/* Returns whether the run was stopped. Functions of the script that make rows also call this
+ * function, during an append. */
 static bool is_stopped(void *context)
 {
     struct transactions *runner = context;
@@ -165,8 +166,9 @@ static bool is_stopped(void *context)
     return is;
 }
 
-/* Stops the clock of the script's own code, at the beginning of a call. start_script_clock resumes
- * the clock when the call has ended. Both return the current time. */
+/* Stops the measurement of the time in the script's own code, at the beginning of a call.
+ * start_script_clock continues the measurement when the call has ended. Both return the current
+ * time. */
 static int64_t stop_script_clock(struct transactions *runner)
 {
     runner->latest_ns = mono_now_ns();
@@ -213,8 +215,8 @@ static void note_rows(const struct transactions *runner, int dataset, uint64_t r
 }
 
 /* Notes a write outside of BEGIN and COMMIT that got no answer. The number of rows that the write
- * matched is unknown. The highest number of rows that an earlier statement added or removed, but
- * at least 1, counts as in doubt. */
+ * matched is unknown. It is assumed to be the greatest number of rows that an earlier statement
+ * added or removed, but at least 1. These rows count as in doubt. */
 static void note_doubt(struct transactions *runner, const struct script_statement *statement)
 {
     runner->is_in_doubt = true;
@@ -228,8 +230,9 @@ static void note_doubt(struct transactions *runner, const struct script_statemen
     }
 }
 
-/* Returns whether an acknowledged statement may have changed rows permanently. Databases without
- * transactions need not report how many rows a write matched. */
+/* Returns whether an acknowledged statement may have changed rows permanently. In a database
+ * without transactions every write counts, because such a database may not report how many rows a
+ * write matched. */
 static bool changes_rows(const struct transactions *runner,
                          const struct script_statement *statement, uint64_t rows)
 {
@@ -247,7 +250,8 @@ static enum status do_run(void *context, size_t number, const struct batch *para
     const struct script_statement *declared = &runner->script->statements[number];
     const struct statement *statement = script_state_statement(runner->state, number);
     struct statement text;
-    /* through a pooler the next statement may reach a server session that has not prepared it */
+    /* do not use prepared statements through a pooler: the next statement may reach a server
+     * session that has not prepared it */
     if (plan->is_unprepared || session->load->setup->server.is_pooled) {
         text = *statement;
         text.is_prepared = false;
@@ -261,8 +265,8 @@ static enum status do_run(void *context, size_t number, const struct batch *para
         runner->line = declared->line;
         return note_failure(runner, CAUSE_STATEMENT, declared->name, STATUS_FATAL);
     }
-    /* the mark is set even when the write is refused: SQLite refuses it because another session has
-     * written since this transaction began, and the retry must take the lock at BEGIN */
+    /* set the flag even if the write is refused: SQLite may refuse it because another session has
+     * written since this transaction began, and the retry must then take the lock at BEGIN */
     if (runner->part == PART_TRANSACTION) {
         runner->writes[runner->number] |= declared->kind != SCRIPT_READ;
     }
@@ -299,8 +303,8 @@ static enum status do_run(void *context, size_t number, const struct batch *para
     return note_failure(runner, CAUSE_STATEMENT, declared->name, status);
 }
 
-/* Forgives a duplicate key, except between BEGIN and COMMIT, where only ROLLBACK is valid after a
- * failure. */
+/* Clears a failure by a duplicate key, so that the script can continue. Returns false for other
+ * failures, and between BEGIN and COMMIT, where only ROLLBACK is valid after a failure. */
 static bool do_forgive(void *context)
 {
     struct transactions *runner = context;
@@ -313,9 +317,8 @@ static bool do_forgive(void *context)
     return true;
 }
 
-/* Makes the next rows of the append under way. The call ends before and begins again afterwards, so
- * that --timeout does not limit the time in which the rows are made. Runs the script's own code,
- * which may never return. */
+/* Makes the next rows of the append in progress. During this time the line has no call in progress,
+ * so that --timeout does not limit it. Runs the script's own code, which may never return. */
 static const struct batch *make_rows(void *context, uint64_t from, size_t rows, struct error *error)
 {
     struct transactions *runner = context;
@@ -409,8 +412,8 @@ static enum status do_append(void *context, size_t dataset, uint64_t rows)
     return STATUS_OK;
 }
 
-/* Returns whether some statement takes rows from the table. If so, a count need not show all rows
- * that the session added. */
+/* Returns whether some statement takes rows from the table. If so, a count may be lower than the
+ * number of rows that the session added. */
 static bool is_taken_from(const struct script *script, size_t dataset)
 {
     for (size_t i = 0; i < script->statement_count; i++) {
@@ -440,11 +443,12 @@ static enum status do_count_rows(void *context, size_t dataset, uint64_t *rows)
     }
     record(runner, OPERATION_READ, end_ns - start_ns);
     runner->calls[SCRIPT_READ]++;
-    /* freshness is checked only if no statement takes rows from the table */
+    /* check that the count is not stale, but only if no statement takes rows from the table */
     uint64_t before;
     if ((adapter->flags & ADAPTER_DISCARDS) == 0 && !is_taken_from(runner->script, dataset) &&
         session_knows_before(session, dataset, &before)) {
-        /* the rows that this try added may be undone, and then no later count has them */
+        /* leave out the rows that this try added: if they are rolled back, later counts do not have
+         * them */
         const uint64_t kept = *rows - MIN(*rows, account->try_added);
         session_note_count(session, kept, before + account->added, &account->last_count);
     }
@@ -549,8 +553,8 @@ static void found(void *context, bool is_found)
     mark_in_script(context);
 }
 
-/* Adds a value to a metric of the script, except in the warm-up. A try that is undone and retried
- * also counts: the value is about the try itself. */
+/* Adds a value to a metric of the script, except in the warm-up. Values from tries that are undone
+ * and retried also count, because a value describes the try itself. */
 static void measure(void *context, size_t metric, double value)
 {
     const struct transactions *runner = context;
@@ -756,8 +760,8 @@ enum try_end {
     TRY_WRONG, /* the script has a mistake */
 };
 
-/* Counts and times a BEGIN, COMMIT or ROLLBACK that succeeded. The statement began when the
- * previous call ended. */
+/* Counts a BEGIN, COMMIT or ROLLBACK that succeeded, and records its time. The statement began when
+ * the previous call ended. */
 static void note_call(struct transactions *runner, enum operation_id operation, enum status status)
 {
     const int64_t start_ns = runner->latest_ns;
@@ -870,7 +874,7 @@ static enum try_end commit(struct transactions *runner)
     if (status == STATUS_OK) {
         return TRY_COMMITTED;
     }
-    /* an answer that arrived before the cut still counts */
+    /* the COMMIT is not in doubt if its answer arrived before the connection was cut */
     runner->is_in_doubt = status == STATUS_LOST;
     return classify_failure(runner);
 }
@@ -963,8 +967,9 @@ static bool wait_for_retry(struct transactions *runner, enum try_end *end)
     return true;
 }
 
-/* Adds the transaction to the log, if its turn is in the log. Latency and response time are defined
- * as for the committed transactions in all figures. `tries` is 0 if the transaction was skipped. */
+/* Adds the transaction to the log, if the log includes the current turn. Latency and response time
+ * have the same definition as in the results for committed transactions. `tries` is 0 if the
+ * transaction was skipped. */
 static void log_outcome(const struct transactions *runner, const char *outcome, uint64_t tries,
                         int64_t end_ns)
 {
@@ -998,7 +1003,7 @@ static void count_outcome(struct transactions *runner, enum try_end end, int64_t
         [TRY_REFUSED] = RECORDER_TRANSACTIONS_REFUSED,
         [TRY_WRONG] = RECORDER_TRANSACTIONS_REFUSED,
     };
-    /* append cut the connection because the run had ended */
+    /* this program cut the connection because the run had ended */
     const bool is_cut = end == TRY_LOST && atomic_load(&runner->session->was_cut);
     const enum operation_count outcome = outcomes[is_cut ? TRY_CUT : end];
     count_transaction(runner, outcome);
@@ -1015,9 +1020,9 @@ static void count_outcome(struct transactions *runner, enum try_end end, int64_t
     memset(runner->calls, 0, sizeof runner->calls);
 }
 
-/* Waits before a transaction as long as the script says. Returns false if the run has ended or was
- * changed by hand meanwhile. Also returns false if the script has a mistake: *status is then
- * FATAL. */
+/* Waits before a transaction for the pause that the script declares. Returns false if the run ended
+ * or was changed by hand during the wait. Also returns false if the script has a mistake: *status
+ * is then FATAL. */
 static bool wait_before(struct transactions *runner, enum status *status)
 {
     const struct session *session = runner->session;
@@ -1027,7 +1032,7 @@ static bool wait_before(struct transactions *runner, enum status *status)
         return true;
     }
     begin_part(runner, PART_PAUSE);
-    /* the session makes no progress while it waits */
+    /* do not expect progress from the session while it waits */
     recorder_set_working(session->load->recorder, session->place, 0);
     runner->since_ns = mono_now_ns();
     mark_in_script(runner);
@@ -1086,7 +1091,7 @@ enum status transactions_turn(struct session *session, int64_t intended_ns)
         end = try_once(runner);
         is_wrong = end == TRY_WRONG || is_mistaken(runner);
         if (runner->is_in_doubt && (end == TRY_WRONG || end == TRY_CUT)) {
-            end = TRY_IN_DOUBT; /* an append was under way when the script's code ended */
+            end = TRY_IN_DOUBT; /* an append was in progress when the script's code ended */
         }
         end_ns = runner->latest_ns;
         runner->all_think_ns += runner->think_ns;

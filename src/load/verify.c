@@ -50,7 +50,8 @@ static enum status read_numbers(struct task *task, struct adapter_conn *conn, st
     return ask_numbers(task->plan->adapter, conn, buffer_text(&scan->sql), &numbers, error);
 }
 
-/* Reads the rows of the table at `host`; with `is_of_host` no other host may be used instead. */
+/* Reads the rows of the table on `host`. If is_of_host is true, no other host may be used
+ * instead. */
 static enum status read_table(const struct plan *plan, struct scan *scan, unsigned host,
                               bool is_of_host, const char *notice, struct error *error)
 {
@@ -68,8 +69,8 @@ enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan
                               struct facts *facts, struct error *error)
 {
     enum {
-        TRIES = 50 * TAGS /* number of draws of a tag: if only one tag is free, all draws miss it in
-                             one of e^50 runs */
+        TRIES = 50 * TAGS /* number of random tags to try; if only one tag is free, all of them miss
+                             it with probability e^-50 */
     };
     if (plan->verify_mode != VERIFY_ROWS) {
         return EXIT_CODE_OK;
@@ -159,7 +160,7 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
         return;
     }
     if (result->verification.state != VERIFICATION_DONE) {
-        /* a server that did not answer with a count will not send its rows */
+        /* do not read rows back from a server that could not count them */
         memcpy(verification->reason, result->verification.reason, sizeof verification->reason);
         return;
     }
@@ -169,8 +170,8 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     }
     struct scan scan = {.setup = setup, .result = result};
     scan.map = row_map_create(result->session_list, result->session_count);
-    /* a NULL is read as -1, which is not the number of any session: such rows have another
-     * writer */
+    /* a NULL is read as -1, which is not the number of a session, so such rows count as rows of
+     * other writers */
     ask_write(&scan.sql, ask_templates(&setup->connection)->rows, &setup->connection,
               setup->own->table.name, &setup->own->table, plan->facts->run_tag);
     if (scan.map == NULL || buffer_failed(&scan.sql) || lacks_exceptions) {
@@ -185,8 +186,8 @@ static void verify_rows(const struct setup *setup, const struct plan *plan, stru
     buffer_fini(&scan.sql);
 }
 
-/* Time that the server gets to end sessions: for each session MariaDB waits for the session's
- * thread. */
+/* Maximum time for the server to end sessions. It may be long, because MariaDB waits for the thread
+ * of each session. */
 #define END_CUT_NS (2 * MONO_NS_PER_S)
 
 /* Ends at the server the sessions whose connections were cut. Tries each session once. A session
@@ -357,7 +358,7 @@ static void find_changes(const struct setup *setup, const struct plan *plan, str
     }
 }
 
-/* Allocates the results of the claims that the script declares. */
+/* Allocates the results of the invariants that the script declares. */
 static void list_invariants(const struct plan *plan, struct result *result)
 {
     const struct script *script = plan->script;
@@ -367,7 +368,7 @@ static void list_invariants(const struct plan *plan, struct result *result)
     }
 }
 
-/* Notes that the claims from number `first` on were not checked, and why. */
+/* Notes that the invariants from number `first` on were not checked, and why. */
 static void skip_invariants(struct result *result, size_t first, const char *reason)
 {
     for (size_t i = first; i < result->invariant_count; i++) {
@@ -379,19 +380,19 @@ static void skip_invariants(struct result *result, size_t first, const char *rea
     }
 }
 
-/* A check of all claims at one host. */
+/* A check of all invariants on one host. */
 struct invariant_check {
     struct result *result;
-    size_t next; /* number of the claim that is checked next */
+    size_t next; /* number of the invariant that is checked next */
 };
 
-/* A row that breaks a claim. */
+/* A row that violates an invariant. */
 struct broken_row {
     struct task *task;
     struct invariant_result *invariant;
 };
 
-/* Counts a row that breaks a claim, and keeps the values of the first such row. */
+/* Counts a row that violates an invariant, and keeps the values of the first such row. */
 static bool take_broken(void *context, const struct cell *cells, size_t count)
 {
     const struct broken_row *row = context;
@@ -409,8 +410,8 @@ static bool take_broken(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Asks for the rows that break a claim, in a transaction that is rolled back where the database has
- * transactions: the query must change nothing. */
+/* Asks for the rows that violate an invariant. If the database has transactions, runs the query in
+ * a transaction and rolls it back, because the query must change nothing. */
 static enum status ask_claim(const struct task *task, struct adapter_conn *conn, const char *sql,
                              struct answer *answer, struct error *error)
 {
@@ -432,9 +433,9 @@ static enum status ask_claim(const struct task *task, struct adapter_conn *conn,
     return undone == STATUS_OK ? status : undone;
 }
 
-/* Runs the queries of the claims, except the claims that another host has shown to be broken: the
- * hosts may be one database. A query that the server refuses does not keep the other queries from
- * being run. */
+/* Runs the queries of the invariants. Skips an invariant if an earlier host had rows that violate
+ * it, because the hosts may share a database. Continues with the next query if the server refuses a
+ * query. */
 static enum status run_invariants(struct task *task, struct adapter_conn *conn, struct error *error)
 {
     struct invariant_check *check = task->context;
@@ -464,8 +465,8 @@ static enum status run_invariants(struct task *task, struct adapter_conn *conn, 
     return STATUS_OK;
 }
 
-/* Checks the claims of the script: at one host or, if the hosts are separate databases, at each of
- * them. */
+/* Checks the invariants of the script on one host or, if the hosts are separate databases, on each
+ * host. */
 static void check_invariants(const struct setup *setup, const struct plan *plan,
                              struct result *result)
 {
@@ -485,7 +486,7 @@ static void check_invariants(const struct setup *setup, const struct plan *plan,
         char reason[sizeof result->invariants->reason];
         snprintf(reason, sizeof reason, "%s%.100s%s%.120s", is_one ? "" : "host ",
                  is_one ? "" : result->hosts[i].name, is_one ? "" : ": ", error.text);
-        /* with several hosts no claim has been checked at every host */
+        /* with several hosts, no invariant has been checked on every host */
         skip_invariants(result, is_one ? check.next : 0, reason);
         return;
     }
@@ -500,8 +501,8 @@ void verify_skip(const struct plan *plan, struct result *result, const char *rea
     result->table_bytes_before = result->table_bytes_after = -1;
 }
 
-/* Fills result->invariants, after the tables were counted. `failure`: why the claims cannot be
- * checked; may be NULL. */
+/* Fills result->invariants, after the tables were counted. `failure` is the reason why the
+ * invariants cannot be checked, or NULL. */
 static void verify_invariants(const struct setup *setup, const struct plan *plan,
                               const char *failure, struct result *result)
 {
@@ -513,7 +514,7 @@ static void verify_invariants(const struct setup *setup, const struct plan *plan
         const struct verification *table = &result->datasets[i];
         failure = table->state == VERIFICATION_FAILED ? table->reason : NULL;
     }
-    if (failure != NULL) { /* a server that did not count its rows is not asked again */
+    if (failure != NULL) { /* do not ask a server again that did not count its rows */
         skip_invariants(result, 0, failure);
     } else {
         check_invariants(setup, plan, result);

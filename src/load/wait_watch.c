@@ -22,7 +22,7 @@ enum {
     THREAD_CHECKS = 3
 };
 #define INTERRUPT_NS (2 * MONO_NS_PER_S) /* time for the last queries before they are cut */
-/* time for the server to end the sessions; a busy server ends sessions late */
+/* maximum wait until the server has ended the sessions; a busy server ends them late */
 #define END_NS MONO_NS_PER_S
 #define END_PAUSE_NS (10 * MONO_NS_PER_MS)
 
@@ -39,14 +39,16 @@ struct wait_watch {
                              unknown */
     int proc; /* descriptor of /proc; negative: /proc is not readable, or the server is on another
                  machine */
-    bool sees_threads; /* /proc shows the server's processes or threads by their numbers */
+    bool sees_threads; /* /proc shows the server's processes or threads under the numbers that the
+                          server reports */
     struct recorder_call *before, *after;
     struct wait_seen *seen;
     int64_t *threads; /* number of the process or thread of each session in `seen`; 0: unknown */
     size_t seen_count, seen_room;
     bool lacks_memory;
-    uint64_t *locked; /* the server's numbers for append's sessions that waited for a lock: one half
-                         for the latest poll, one for the poll before */
+    uint64_t *locked; /* the server's numbers for this program's sessions that waited for a lock;
+                         one half of the array is for the latest poll, the other half for the poll
+                         before */
     size_t locked_count;
     size_t lock_polls; /* number of polls in which find_blockers has looked for such sessions */
     int64_t first_ns;  /* moment at which the first polls began */
@@ -59,7 +61,7 @@ struct wait_watch {
     bool has_tried; /* the first polls have succeeded or failed: see status and error */
     enum status status;
     struct error error;
-    /* moment at which the polls begin, or began; 0: there are no polls at present */
+    /* moment at which polling begins or began; 0: no polling at present */
     int64_t begin_ns;
     bool is_stopping;
     bool has_stopped;
@@ -144,10 +146,10 @@ static bool is_running(const struct wait_watch *watch, int64_t thread)
     return end != NULL && strncmp(end, ") R", 3) == 0;
 }
 
-/* Asks the kernel about session number `i`, of which the server reports only the stage of its call
- * (`has_stages` in append/adapter.h). Empties seen->type if the session's thread uses a CPU or
- * waits for one. Else seen->event becomes the kernel's name for the wait, or "" if the kernel does
- * not show the wait. */
+/* Asks the kernel what session number `i` waits for. The server reports only the stage of the
+ * session's call (`has_stages` in append/adapter.h). Sets seen->type to "" if the session's thread
+ * uses a CPU or waits for one. Otherwise sets seen->event to the kernel's name for the wait, or to
+ * "" if the kernel does not show the wait. */
 static void look_at(const struct wait_watch *watch, size_t i)
 {
     struct wait_seen *seen = &watch->seen[i];
@@ -165,11 +167,11 @@ static void look_at(const struct wait_watch *watch, size_t i)
     }
 }
 
-/* Asks the kernel about the sessions' threads. A session that is not at work may be waiting for a
- * CPU: on a busy machine a call that has arrived waits until its session runs. A session at work
- * may be in a stage that the server names; the stage does not show whether the session works or
- * waits. Asks about at most LOOKS_MAX sessions of each kind, evenly spread; an idle session that is
- * passed over counts like the previous idle session that was looked at. */
+/* Asks the kernel about the server's threads for the sessions. For a session that is not at work,
+ * asks whether it waits for a CPU: on a busy machine its call may have arrived without being begun.
+ * For a session at work of which the server reports only a stage, asks what the session waits for.
+ * Asks about at most LOOKS_MAX sessions of each kind, evenly spread. Each other idle session is
+ * treated like the previous idle session about which the kernel was asked. */
 static void ask_kernel(struct wait_watch *watch)
 {
     const bool has_stages = watch->setup->connection.waits->has_stages;
@@ -255,8 +257,8 @@ static bool take_blocker(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* Asks who has the lock that a session waits for. A failed query is ignored: the lock may be free
- * by now. Returns LOST when the connection is lost. */
+/* Asks the server which session has the lock that `server_session` waits for. Ignores a failed
+ * query, because the lock may be free by now. Returns LOST when the connection is lost. */
 static enum status find_blocker(struct wait_watch *watch, uint64_t server_session)
 {
     char number[24];
@@ -277,9 +279,10 @@ static enum status find_blocker(struct wait_watch *watch, uint64_t server_sessio
     return status;
 }
 
-/* Notes which sessions wait for a lock in the latest poll, which must have been added to
- * watch->waits. Chooses one of these sessions. If the chosen session also waited in the previous
- * poll, asks which session has the lock. Returns LOST when the connection is lost. */
+/* Notes which sessions waited for a lock in the latest poll. That poll must have been added to
+ * watch->waits. Chooses one of these sessions. If the chosen session also waited for a lock in the
+ * previous poll, asks the server which session has the lock. Returns LOST when the connection is
+ * lost. */
 static enum status find_blockers(struct wait_watch *watch)
 {
     const size_t sessions = recorder_sessions(watch->recorder);
@@ -349,7 +352,8 @@ static bool take_counter(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Reads the counts that the server keeps. Counts that the server does not have are left out. */
+/* Reads the server's counters. is_after is false before the first poll, and true after the last.
+ * Leaves out counters that the server does not have. */
 static void read_counters(struct wait_watch *watch, bool is_after)
 {
     const char *const *queries = watch->setup->connection.waits->counters;
@@ -364,8 +368,8 @@ static void read_counters(struct wait_watch *watch, bool is_after)
     }
 }
 
-/* Waits until the server has ended the sessions, which have disconnected: only then do the server's
- * counters include all counts of these sessions. */
+/* Waits until the server has ended the disconnected sessions, but at most END_NS. Only after that
+ * do the server's counters include all counts of these sessions. */
 static void await_ends(struct wait_watch *watch)
 {
     const int64_t until_ns = mono_now_ns() + END_NS;
@@ -413,7 +417,7 @@ static bool take_time(void *context, const struct cell *cells, size_t count)
     return true;
 }
 
-/* Asks the server for what the sessions waited during queries, because the polls show only that the
+/* Asks the server what the sessions waited for during queries, because the polls show only that the
  * queries ran. */
 static void divide_queries(struct wait_watch *watch)
 {
@@ -457,15 +461,16 @@ static int64_t gap_after(const struct wait_watch *watch, const struct wait_poll 
     return MAX(gap_ns, MAX(WAIT_GAP_MIN_NS, least_ns));
 }
 
-/* Returns the CPU time that the connection's process or thread at the server has used since the
- * reading cpu_ns; -1 if it is unknown. */
+/* Returns the CPU time that the connection's process or thread at the server has used since
+ * server_cpu_ns returned cpu_ns; -1 if it is unknown. */
 static int64_t cost_since(const struct wait_watch *watch, int64_t cpu_ns)
 {
     return watch->sees_threads && cpu_ns > 0 ? server_cpu_ns(watch) - cpu_ns : -1;
 }
 
-/* Polls once. Drops the poll if the polls that began at begin_ns end meanwhile: the sessions may
- * have ended during the poll. Returns the pause after the poll. The caller holds the lock. */
+/* Polls once. begin_ns is the moment at which polling began. If polling ends meanwhile, drops the
+ * result, because the sessions may have ended during the poll. Returns the pause after the poll.
+ * The caller holds the lock. */
 static int64_t poll_once(struct wait_watch *watch, int64_t begin_ns, int64_t gap_ns)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -513,9 +518,9 @@ static void poll_on(struct wait_watch *watch)
     }
 }
 
-/* Finds out whether /proc shows the server's threads: the server may be in a container, where
- * threads have other numbers. Polls THREAD_CHECKS times: the thread of this connection must have
- * used the CPU in each poll. */
+/* Finds out whether /proc shows the server's threads under the numbers that the server reports. A
+ * server in a container may report other numbers. Polls THREAD_CHECKS times. In each poll the
+ * thread of this connection must have used the CPU. */
 static void find_threads(struct wait_watch *watch)
 {
     struct wait_poll poll;
@@ -530,7 +535,7 @@ static void find_threads(struct wait_watch *watch)
     watch->sees_threads = fits;
 }
 
-/* Connects, and finds the first query that works, so that mistakes show before the run. */
+/* Connects, and finds the first query that works, so that problems are reported before the run. */
 static enum status begin_polls(struct wait_watch *watch, struct error *error)
 {
     const struct wait_queries *queries = watch->setup->connection.waits;

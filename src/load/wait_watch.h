@@ -1,13 +1,13 @@
 /*
- * Polls what the sessions' calls wait for (--waits; see measure/waits.h), on a thread and a
- * connection of its own.
+ * Asks the server at intervals (polls) what the sessions' calls wait for (--waits; see
+ * measure/waits.h). The polls have a thread and a connection of their own.
  *
  * A poll takes time of the server's CPUs. So the pause after a poll depends on the cost of the
- * poll: polls take at most WAIT_CPU_SHARE of one CPU, but the interval between polls stays between
- * WAIT_GAP_MIN_NS and WAIT_GAP_MAX_NS. The cost is the CPU time of the connection's process or
- * thread at the server, plus the CPU time of the polling thread, if this machine shows the server's
- * CPU time; else the cost is the duration of the poll. A poll that fails is counted, and is not
- * repeated before the next interval; a lost connection is opened again.
+ * poll: polls should take at most WAIT_CPU_SHARE of one CPU, but the pause is always between
+ * WAIT_GAP_MIN_NS and WAIT_GAP_MAX_NS. If this machine shows the server's CPU time, the cost is the
+ * CPU time of the connection's process or thread at the server, plus the CPU time of the polling
+ * thread. Otherwise the cost is the duration of the poll. A poll that fails is counted, and is not
+ * repeated before the next interval. A lost connection is opened again.
  */
 #ifndef LOAD_WAIT_WATCH_H
 #define LOAD_WAIT_WATCH_H
@@ -27,15 +27,16 @@ struct setup;
 struct wait_watch;
 
 /* Starts the thread, which connects and polls once before the sessions connect, and then polls only
- * between wait_watch_begin and wait_watch_end. Waits for the first poll. Everything is borrowed.
- * Returns NULL with *error set when the database does not show what its sessions wait for. */
+ * between wait_watch_begin and wait_watch_end. Waits for the first poll. All arguments are
+ * borrowed. Returns NULL with *error set when the database does not show what its sessions wait
+ * for. */
 struct wait_watch *wait_watch_start(struct waits *waits, const struct setup *setup,
                                     const struct plan *plan, const struct recorder *recorder,
                                     struct error *error);
 
 /* wait_watch_begin lets polling begin at the monotonic moment begin_ns; wait_watch_end ends polling
- * at once. A poll that is under way at the end does not count. Polling can begin again. Any thread
- * may call both functions. `watch` may be NULL. */
+ * at once. A poll that is in progress at the end does not count. Polling can begin again. Any
+ * thread may call both functions. `watch` may be NULL. */
 void wait_watch_begin(struct wait_watch *watch, int64_t begin_ns);
 void wait_watch_end(struct wait_watch *watch);
 
