@@ -2,8 +2,8 @@
  * Asks the server at intervals (polls) what the sessions' calls wait for (--waits; see
  * measure/waits.h). The polls have a thread and a connection of their own.
  *
- * A poll takes time of the server's CPUs. So the pause after a poll depends on the cost of the
- * poll: polls should take at most WAIT_CPU_SHARE of one CPU, but the pause is always between
+ * A poll takes time of the server's CPUs. So the interval between polls depends on their cost:
+ * polls should take at most WAIT_CPU_SHARE of one CPU, but the interval stays between
  * WAIT_GAP_MIN_NS and WAIT_GAP_MAX_NS. If this machine shows the server's CPU time, the cost is the
  * CPU time of the connection's process or thread at the server, plus the CPU time of the polling
  * thread. Otherwise the cost is the duration of the poll. A poll that fails is counted, and is not
