@@ -16,10 +16,10 @@
  * original. */
 struct arrivals {
     uint64_t seed;
-    uint64_t count; /* number of arrivals that were drawn so far */
+    uint64_t count; /* number of random arrivals so far */
     uint64_t most;  /* maximum number of random arrivals; each later arrival follows one mean gap
                        after the arrival before it */
-    double last; /* moment of the last arrival that was drawn, in mean gaps since the beginning */
+    double last;    /* moment of the latest random arrival, in mean gaps since the beginning */
 };
 
 struct arrivals arrivals_begin(uint64_t seed, unsigned session);

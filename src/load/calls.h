@@ -28,7 +28,8 @@ static inline bool session_goes_on(enum status status)
 
 /* Rows that the generator makes for a session, beginning with the session's row `first`. The buffer
  * is borrowed only while rows are handed over, so a session that waits for an answer of the server
- * holds no memory for rows. generated_source returns the source of these rows for an append. */
+ * holds no memory for rows. generated_source returns the source of these rows, for struct
+ * append. */
 struct generated_rows {
     struct session *session;
     uint64_t first;
@@ -37,8 +38,9 @@ struct generated_rows {
 
 struct row_source generated_source(struct generated_rows *rows);
 
-/* Sets and returns session->is_refused: whether a read-only server refused the batch or the
- * transaction, and the session reconnects and continues (--on-drop reconnect). */
+/* Sets session->is_refused to true if a read-only server refused the batch or the transaction and
+ * --on-drop is reconnect, and otherwise to false. Returns session->is_refused. If it is true, the
+ * session has to reconnect before it continues. */
 bool session_note_refused(struct session *session, enum status status, const struct error *error);
 
 /* Returns the status with which the session continues after a call or a transaction that ended with

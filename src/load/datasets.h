@@ -49,7 +49,7 @@ void datasets_undo(const struct datasets_place *place, struct datasets *datasets
 
 void datasets_destroy(struct datasets *datasets); /* `datasets` may be NULL */
 
-/* Drops the existing tables that the script declares, and appends their names to *dropped: "a, b".
+/* Drops the existing tables that the script declares, and adds their names to *dropped: "a, b".
  * Sets *count to the number of dropped tables. */
 enum status datasets_drop(const struct datasets_place *place, struct buffer *dropped, size_t *count,
                           struct error *error);

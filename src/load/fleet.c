@@ -137,8 +137,8 @@ static void run_sessions(struct fleet *fleet)
     const unsigned concurrency = load->plan->connect_concurrency;
     while (fleet->live < fleet->capacity) {
         check_stop_conditions(fleet);
-        /* If so many connects in a row have timed out, the server is considered gone. Do not wait
-         * for the time-outs of the remaining sessions. */
+        /* The server is considered gone after 2 * concurrency time-outs in a row. Do not wait for
+         * the time-outs of the remaining sessions. */
         if (gate_is_stopped(&load->gate) ||
             atomic_load(&load->timeouts_in_a_row) >= 2 * concurrency) {
             break;
@@ -195,7 +195,7 @@ static void close_schedule(struct fleet *fleet, struct session *session)
     }
     session_close_schedule(session, end_ns);
     if (load->plan->script == NULL && session_has_rate(session)) {
-        /* every due batch was either sent or not sent */
+        /* due batches are those that were sent and those that were due but not sent */
         batches->sent += session->sum.batches;
         batches->not_sent += session->unsent;
         batches->due += session->sum.batches + session->unsent;

@@ -13,8 +13,8 @@
  *
  * The caller has zeroed *result, initialised `causes`, and made `totals` for the recorder's
  * operations. The function fills the times, stop_reason, worst_lag_rows, causes, session_list,
- * fairness, and the ledgers, which include sessions that were never started. Does not fill the
- * verification. If memory runs out, returns FATAL and starts no session. */
+ * fairness, and the ledgers (counts by outcome), which include sessions that were never started.
+ * Does not fill the verification. If memory runs out, returns FATAL and starts no session. */
 enum status fleet_run(struct load *load, struct result *result, struct error *error);
 
 #endif

@@ -18,7 +18,7 @@ enum status fleet_init(struct fleet *fleet, struct load *load, struct result *re
     const struct plan *plan = load->plan;
     const struct plan_share share = plan_share(plan);
     *fleet = (struct fleet){.load = load, .result = result, .capacity = share.count + share.idle};
-    /* calloc, because memory of unused sessions is then never touched */
+    /* calloc does not touch the memory, so unused sessions take no memory of the machine */
     fleet->sessions = calloc(fleet->capacity + 1, sizeof *fleet->sessions);
     if (fleet->sessions == NULL) {
         error_set(error, ERROR_MEMORY, 0, NULL, "out of memory for %u sessions", fleet->capacity);
@@ -251,8 +251,8 @@ void fleet_sum_up(struct fleet *fleet)
     struct result *result = fleet->result;
     const enum stop_reason reason = gate_reason(&load->gate);
     result->sessions = fleet->total;
-    /* read the number that was counted separately: if it were computed from the outcomes, the check
-     * of the ledger could never fail */
+    /* this number is counted separately: if it were computed from the outcomes, the comparison of
+     * the two could never find an error */
     result->sessions.connected = recorder_read(load->recorder, RECORDER_SESSIONS_CONNECTED);
     result->sessions_cut = fleet->cut;
     result->stop_reason = reason == STOP_NOT_YET ? STOP_COMPLETED : reason;

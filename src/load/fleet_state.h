@@ -35,8 +35,7 @@ struct fleet {
     int64_t next_overdue_ns; /* moment of the next check for overdue calls; only with --timeout */
     bool is_shortage_reported;
     bool is_up; /* every session of the run has connected or has failed; not used in a search */
-    bool is_end_reported; /* on_done was called and the sampler was woken, because the work has
-                             ended */
+    bool is_end_reported; /* the end of the work was reported to on_done and the sampler */
     bool have_ended;      /* all sessions have ended */
 
     /* State that is exchanged with other ranks. */
@@ -68,10 +67,10 @@ void fleet_join(struct fleet *fleet, struct session *session, struct session_led
 /* Joins all sessions that have ended and counts their outcomes like fleet_join. */
 void fleet_join_ended(struct fleet *fleet, struct session_ledger *ledger);
 
-/* Does nothing before next_interrupt_ns, which it sets to a second from now. Cuts the connections
- * of all sessions or, if only_leaving is true, of the sessions that were asked to leave, so that
- * blocked calls return. After STOP, also ends sessions that are stuck in the script: see
- * session_leave. */
+/* Cuts the connections of all sessions or, if only_leaving is true, of the sessions that were asked
+ * to leave, so that blocked calls return. After STOP, also ends sessions that are stuck in the
+ * script: see session_leave. Does nothing before next_interrupt_ns. After that moment, sets
+ * next_interrupt_ns to a second from now. */
 void fleet_interrupt(struct fleet *fleet, bool only_leaving);
 
 /* Calls on_shortage, unless is_shortage_reported is already true. */

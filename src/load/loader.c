@@ -192,7 +192,7 @@ static void end_call(struct loader *loader)
     loader->is_overdue = line_end_call(&loader->line) || loader->is_overdue;
 }
 
-/* A chunk of rows that a loader appends. */
+/* A chunk of rows that a loader sends. */
 struct chunk {
     struct loader *loader;
     uint64_t first; /* number of the chunk's first row in the table */

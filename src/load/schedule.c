@@ -11,7 +11,7 @@
 #define LATEST_NS ((double)(INT64_MAX / 4))
 
 enum {
-    RANDOM_UNSENT_MAX = 100000 /* maximum number of random arrivals that are drawn to count a
+    RANDOM_UNSENT_MAX = 100000 /* maximum number of random arrivals that are computed to count a
                                   session's work that was never begun */
 };
 
@@ -68,8 +68,8 @@ static double round_of(const struct session *session)
     return (double)most_at_once(session->load->plan) * pace_of(session).sessions;
 }
 
-/* Returns the time from the beginning of the epoch until `rows` rows (or transactions) are due.
- * They are counted over all sessions that share the rate. */
+/* Returns the time from the beginning of the epoch until `rows` rows (or transactions) are due. The
+ * rows of all sessions that share the rate count. */
 static int64_t due_ns_of(const struct session *session, double rows)
 {
     return (int64_t)fmin(ramp_due_ns(pace_of(session).rate, rows), LATEST_NS);

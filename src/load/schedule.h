@@ -24,8 +24,8 @@ int64_t session_next_due_ns(struct session *session);
  * not paused. */
 bool session_works_in_epoch(const struct session *session);
 
-/* With --arrivals poisson: returns the time from the gate's opening to the moment at which the
- * latest arrival that was drawn is due; 0 if no arrival was drawn. */
+/* With --arrivals poisson: returns the time from the opening of the gate to the due time of the
+ * session's latest arrival so far; 0 if the session has had no arrival. */
 int64_t session_last_due_ns(const struct session *session);
 
 /* Moves the session to the latest epoch. For each epoch that the session leaves, counts the work

@@ -354,7 +354,7 @@ static void retire(struct search_state *state, struct level *level)
 /* Waits until the surplus sessions of every rank have left. Only then may a rank add sessions. */
 static void wait_for_others(struct search_state *state, struct level *level, bool has_retired)
 {
-    /* until gone_ns the server may still have sessions that have left here */
+    /* until gone_ns the server may not have noticed that the sessions have left */
     const int64_t gone_ns = mono_now_ns() + (has_retired ? CALM_NS : 0);
     while ((mono_now_ns() < gone_ns || !reach_stage(state, STAGE_LEFT)) &&
            !check_failed(state, level) && !check_search_end(state)) {
@@ -772,8 +772,8 @@ static unsigned fit_memory(struct search_state *state, unsigned next)
              UNITS_BYTES(room.used_bytes), has_ranks ? "machine " : "this machine", room.machine,
              UNITS_COUNT(live), units_plural(live, "session", "sessions"), UNITS_COUNT(next),
              UNITS_BYTES(room.limit_bytes));
-    /* try no steps below 5 %: the search would make many of them, although the bound is only an
-     * estimate */
+    /* do not try a level less than 5 % higher: the search would take many such small steps,
+     * although the memory bound is only an estimate */
     return fits > held + held / 20 ? fits : 0;
 }
 

@@ -1,12 +1,12 @@
 /*
  * A search for the largest number of sessions that the server can hold (append find-max): all of
- * them stay connected and append without failures.
+ * them stay connected and write rows without failures.
  *
- * A search opens the gate first, so sessions begin to append as soon as they are connected. It
+ * A search opens the gate first, so sessions begin to write rows as soon as they are connected. It
  * tries different numbers of sessions, called levels. It holds each level for a time while all
- * sessions append, and closes in on the largest number that can be held. When a session has ended,
- * another session may take its place. The new session continues the row numbers of the place, so no
- * two rows are the same. Main thread.
+ * sessions write rows, and closes in on the largest number that can be held. When a session has
+ * ended, another session may take its place. The new session continues the row numbers of the
+ * place, so no two rows are the same. Main thread.
  */
 #ifndef LOAD_SEARCH_H
 #define LOAD_SEARCH_H
@@ -23,7 +23,7 @@
 /* What a search needs besides the load. */
 struct search_task {
     struct search *search; /* the caller has set the bounds and hold_ns */
-    /* maximum time by which a hold is extended until the server has acknowledged an append of every
+    /* maximum time by which a hold is extended until the server has acknowledged a batch of every
      * session */
     int64_t patience_ns;
     /* on_begin is called before the first session of a level is added, and on_level when the level

@@ -244,7 +244,7 @@ static enum status read_table(struct session *session)
     return session_after(session, CAUSE_READ, status, &error);
 }
 
-/* Appends a batch, and then reads if a read is due. */
+/* Writes a batch, and then reads if a read is due. */
 static enum status append_and_read(struct session *session, int64_t intended_ns)
 {
     const struct plan *plan = session->load->plan;
@@ -336,7 +336,7 @@ static enum status connect_as_planned(struct session *session)
 
 /* Counts a lost connection, closes it, and reconnects if --on-drop is reconnect. Also closes a
  * connection to a read-only server, because a new connection may reach the new primary. Returns OK
- * if the session is connected again and ready to append, and REJECTED if the run ended first.
+ * if the session is connected again and can continue its work, and REJECTED if the run ended first.
  * Returns LOST if the session has to end, because of --on-drop or after too many tries. Returns
  * FATAL if the only server does not accept this session any more. */
 static enum status reconnect_after_loss(struct session *session)

@@ -5,9 +5,9 @@
  *
  * Rows are counted twice on purpose. The accounts in struct session are the final numbers: only the
  * session's thread writes them, the main thread reads them after the join, and the ledgers of the
- * result are their sums. (The main thread closes the account of a session whose thread it
- * abandons.) The recorder's counters hold the same numbers during the run, for intervals, progress
- * and metrics, and are compared with the ledgers at the end.
+ * result (counts by outcome) are their sums. (The main thread closes the account of a session whose
+ * thread it abandons.) The recorder's counters hold the same numbers during the run, for intervals,
+ * progress and metrics, and are compared with the ledgers at the end.
  */
 #ifndef LOAD_SESSION_H
 #define LOAD_SESSION_H
@@ -67,7 +67,7 @@ struct session {
     bool is_overdue;     /* the connection was cut because a call took too long */
     bool is_refused;     /* a read-only server refused the latest batch or transaction, and the
                             session has to reconnect */
-    uint64_t quota;      /* number of rows to append; the next batch starts at row sum.begun */
+    uint64_t quota;      /* number of rows to write; the next batch starts at row sum.begun */
     uint64_t turn_quota; /* with a script, number of transactions to run */
     uint64_t turn;       /* number of the next transaction; without a script, of the next batch and
                             the read after it */

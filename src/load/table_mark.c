@@ -16,7 +16,7 @@ enum {
     HASH_DIGITS = 16,
     WHAT_BYTES = 160,
     COLUMNS_SHOWN = 60,
-    /* maximum number of dependent tables whose marks are read; further tables count as tables of
+    /* maximum number of dependent tables whose marks are read; further tables count as made by
      * others */
     CLAIMS_MAX = 32
 };

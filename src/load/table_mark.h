@@ -8,8 +8,8 @@
  * failed load also drops tables without a mark, but only tables that it has just created. The mark
  * is a comment on the table (struct table_mark_statements), so it disappears with the table. The
  * mark identifies the table, the database and, in PostgreSQL, the table's number, so a copied or
- * renamed table has no valid mark. A table counts as a table of others if its mark cannot be read
- * or written, or if a user has changed its comment.
+ * renamed table has no valid mark. A table counts as made by others if its mark cannot be read or
+ * written, or if a user has changed its comment.
  *
  * The text: "made by append: STATE, WHAT, PLACE-ROWS". STATE is "loading" or "loaded"; WHAT
  * describes for the user what the table was created for; PLACE is a hash of the table's place and
@@ -61,10 +61,10 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
                             struct error *error);
 
 /* Writes the mark on a table that this program has just created (is_new is true), or replaces this
- * program's mark. A table of others that now has the same name gets no mark. `column` is the
- * table's first column. A table also gets no mark if the database has no place for a mark, if the
- * user's text in the comment is too long, or if the comment cannot be written. This is not an
- * error. Fails only if the connection is lost. */
+ * program's mark. If others have meanwhile made a table with the same name, it gets no mark.
+ * `column` is the table's first column. A table also gets no mark if the database has no place for
+ * a mark, if the user's text in the comment is too long, or if the comment cannot be written. This
+ * is not an error. Fails only if the connection is lost. */
 enum status table_mark_write(const struct table_mark_place *place, const char *column, bool is_new,
                              bool is_loading, struct error *error);
 

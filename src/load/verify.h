@@ -11,9 +11,9 @@
 #include "plan/plan.h"
 
 /* Prepares --verify rows. Called after the set-up and before the generator is created. Rows that
- * already have this run's tag would be mistaken for rows of this run. If there are such rows, the
- * run gets a new seed or, if the user gave the seed, is refused. Also refuses a table without the
- * columns that identify rows. */
+ * already have this run's tag (n1, see load/generator.h) would be mistaken for rows of this run. If
+ * there are such rows, the run gets a new seed or, if the user gave the seed, is refused. Also
+ * refuses a table without the columns that identify rows. */
 enum exit_code verify_prepare(const struct setup *setup, const struct plan *plan,
                               struct facts *facts, struct error *error);
 

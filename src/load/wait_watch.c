@@ -167,11 +167,11 @@ static void look_at(const struct wait_watch *watch, size_t i)
     }
 }
 
-/* Asks the kernel about the server's threads for the sessions. For a session that is not at work,
- * asks whether it waits for a CPU: on a busy machine its call may have arrived without being begun.
- * For a session at work of which the server reports only a stage, asks what the session waits for.
- * Asks about at most LOOKS_MAX sessions of each kind, evenly spread. Each other idle session is
- * treated like the previous idle session about which the kernel was asked. */
+/* Asks the kernel about the threads in which the server runs the sessions. For a session that is
+ * not at work, asks whether it waits for a CPU: on a busy machine its call may have arrived without
+ * being begun. For a session at work of which the server reports only a stage, asks what the
+ * session waits for. Asks about at most LOOKS_MAX sessions of each kind, evenly spread. Each other
+ * idle session is treated like the previous idle session about which the kernel was asked. */
 static void ask_kernel(struct wait_watch *watch)
 {
     const bool has_stages = watch->setup->connection.waits->has_stages;
