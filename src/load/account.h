@@ -49,7 +49,8 @@ bool session_knows_before(const struct session *session, size_t table, uint64_t 
  * previous count. Then sets *last to `rows`. */
 void session_note_count(struct session *session, uint64_t rows, uint64_t own, uint64_t *last);
 
-/* Measures the mean size of the rows in the session's first batch for the table. */
+/* Measures the mean size of the rows in `batch`, unless the session's latest measurement was for
+ * the same table. */
 void session_note_row_bytes(struct session *session, const struct table *table,
                             const struct batch *batch);
 

@@ -906,8 +906,7 @@ enum status datasets_drop(const struct datasets_place *place, struct buffer *dro
                                         : UNITS_COUNT((uint64_t)doomed[i].rows),
                      doomed[i].rows == 1 ? "row" : "rows");
     }
-    size_t first =
-        found; /* the last table first: it may have foreign keys to the tables before it */
+    size_t first = found; /* the last table first: see drop_old */
     while (status == STATUS_OK && first > 0) {
         status = ask_drop_table(place->plan->adapter, place->conn, &place->setup->connection,
                                 doomed[first - 1].name, error);

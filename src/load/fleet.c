@@ -195,7 +195,7 @@ static void close_schedule(struct fleet *fleet, struct session *session)
     }
     session_close_schedule(session, end_ns);
     if (load->plan->script == NULL && session_has_rate(session)) {
-        /* due batches are those that were sent and those that were due but not sent */
+        /* the number of due batches is the sum of the batches sent and not sent */
         batches->sent += session->sum.batches;
         batches->not_sent += session->unsent;
         batches->due += session->sum.batches + session->unsent;
