@@ -166,8 +166,8 @@ struct statement ask_write_count(struct buffer *sql, const struct connection_inf
                                  const char *table_name)
 {
     ask_write(sql, ask_templates(connection)->count, connection, table_name, NULL, 0);
-    /* through a pooler the statement may reach a server session that has not prepared
-     * the statement */
+    /* not prepared through a pooler, because the pooler may pass the statement to a server session
+     * in which it was not prepared */
     return (struct statement){
         .sql = sql->bytes, .name = "read", .is_prepared = !connection->facts.is_pooled};
 }
@@ -286,7 +286,8 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Returns whether the word that begins at `at` is in `list`, where each word ends with a blank. */
+/* Returns whether `list` contains the word that begins at `at`. Each word in `list` is followed by
+ * a blank. */
 static bool is_in(const char *list, const char *at)
 {
     size_t length = 0;
@@ -328,15 +329,15 @@ static bool is_comment(const char *at, unsigned lexis)
            (at[0] == '#' && (lexis & SQL_HASHES) != 0);
 }
 
-/* Returns the end of the `length` bytes found at `at`, or the end of the text `from` when `at` is
- * NULL. */
+/* Returns the end of a match of `length` bytes at `at`, or the end of the text `from` when `at` is
+ * NULL (no match). */
 static const char *end_of_match(const char *at, size_t length, const char *from)
 {
     return at != NULL ? at + length : from + strlen(from);
 }
 
-/* Skips a quoted text that begins at `at`. A doubled quote ends the text and begins the next text,
- * so a text with a doubled quote is skipped as two texts. */
+/* Skips a quoted text that begins at `at`. A text that contains a doubled quote, as 'it''s', is
+ * skipped in two calls, as two texts. */
 static const char *skip_quoted(const char *at, bool has_escapes)
 {
     const char quote = *at++;
@@ -397,12 +398,12 @@ size_t sql_script_count_parameters(const char *sql, unsigned lexis)
     return count;
 }
 
-/* Returns the end of the statement that begins at `at`: the semicolon or the end of the text.
- * Semicolons in the body of a routine or trigger do not end the CREATE statement. */
+/* Returns the end of the statement that begins at `at`: its semicolon or the end of the text. Skips
+ * the semicolons in the body of a routine or trigger. */
 static const char *find_end(const char *at, unsigned lexis)
 {
     unsigned words = 0;
-    unsigned depth = 0; /* number of BEGIN and CASE that are still open */
+    unsigned depth = 0; /* number of open BEGIN and CASE */
     bool is_create = false, is_kind_known = false, is_routine = false, was_end = false;
     for (; *at != '\0' && (*at != ';' || depth > 0); at = skip_token(at, lexis)) {
         if (!is_word(*at)) {
@@ -419,8 +420,8 @@ static const char *find_end(const char *at, unsigned lexis)
         if (!is_routine) {
             continue;
         }
-        /* END closes a BEGIN or CASE, so END decrements the depth. END IF, END LOOP and so on do
-         * not close a BEGIN or CASE, so the word after END increments the depth again. */
+        /* END closes a BEGIN or CASE and decrements `depth`. END IF, END LOOP and so on do not
+         * close a BEGIN or CASE, so their second word increments `depth` again. */
         const bool is_end = is_in("end ", at);
         if (is_in(was_end ? "if loop while repeat " : "begin case ", at)) {
             depth++;

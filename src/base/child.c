@@ -22,8 +22,8 @@ enum {
 
 static _Atomic pid_t running; /* the child that was started last; 0 = no child is running */
 
-/* Handles SIGTSTP: stops the child and this program. When this program is continued, continues the
- * child. */
+/* Handles SIGTSTP: stops the child, then this program. When this program continues, lets the child
+ * continue. */
 static void on_stop(int number)
 {
     (void)number;
@@ -71,7 +71,7 @@ static void execute(const struct child_start *start, int report, pid_t parent)
         if (getppid() != parent) {
             _exit(EXIT_FAILURE); /* the parent was killed before PR_SET_PDEATHSIG was set */
         }
-        /* exec does not change the texts, although its parameter is not const */
+        /* exec does not modify argv, although its parameter is not const */
         char *const *texts;
         memcpy(&texts, &start->argv, sizeof texts);
         if (start->program == NULL) {
@@ -146,15 +146,16 @@ static void close_end(int *end)
     *end = -1;
 }
 
-/* How long a child may run: until deadline_ns, or until an interrupt. A child that was started
- * after an interrupt runs until deadline_ns. */
+/* How long a child may run: until deadline_ns or, if earlier, until an interrupt. An interrupt
+ * before the child's start does not end the child. */
 struct run_limit {
     int64_t deadline_ns;
     bool was_interrupted;
 };
 
-/* Returns whether the child must be ended; errno is then EINTR or ETIMEDOUT. The interrupt is
- * checked here because a terminal's Ctrl-C does not reach the child's process group. */
+/* Returns whether the child must be ended, and sets errno to EINTR (interrupt) or ETIMEDOUT. The
+ * function checks for an interrupt because a terminal's Ctrl-C does not reach the child's process
+ * group. */
 static bool is_past(const struct run_limit *limit)
 {
     errno = interrupt_requested() && !limit->was_interrupted ? EINTR : ETIMEDOUT;
@@ -162,7 +163,7 @@ static bool is_past(const struct run_limit *limit)
 }
 
 /* Reads available output into *buffer, and closes the pipe when the output has ended. Returns false
- * with the reason in errno. */
+ * and sets errno on an error, and when the output is too long (EFBIG). */
 static bool read_output(int *end, struct buffer *buffer)
 {
     char bytes[4096];
@@ -202,7 +203,7 @@ enum child_result child_run(struct child_output *output, const char *const argv[
                 (ready <= 0 || ends[0].revents == 0 || read_output(&out[0], &output->out)) &&
                 (ready <= 0 || ends[1].revents == 0 || read_output(&err[0], &output->err));
     }
-    /* a program can close its output and continue to run */
+    /* the program may still run after it has closed its output */
     while (is_ok && !child_wait(pid, WAIT_STEP_NS, &output->end)) {
         is_ok = !is_past(&limit);
     }

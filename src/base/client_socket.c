@@ -20,34 +20,35 @@
 
 enum {
     TICK_MS = 100,
-    SILENCE_S = 5, /* time to wait for a greeting; many servers first look up the client's name */
-    ANSWER_BYTES = 1100, /* size of the buffer, more than the greeting of any server */
+    SILENCE_S = 5, /* time after which a missing greeting is suspicious; many servers first look up
+                      the client's name */
+    ANSWER_BYTES = 1100, /* size of the buffer for an answer; no server's greeting is longer */
 };
 #define STACK_BYTES ((size_t)64 * 1024)
 
-/* A connect in progress with a time limit: an element of the list `attempts`. */
+/* A connect in progress that has a time limit; an element of the list `attempts`. */
 struct attempt {
     struct client_socket *socket;
     const struct target *target;
     int64_t until_ns;
-    enum error_kind ended; /* reason why the watching thread ended the connect; ERROR_NONE: the
-                              thread has not ended the connect */
+    enum error_kind ended; /* why the watching thread ended the connect; ERROR_NONE = the thread has
+                              not ended it */
     struct attempt *next;
 };
 
-/* Writable statics: one thread watches all connects of the process, so that a connect does not need
- * its own thread or descriptor for its time limit. The thread exists while the list is not
- * empty. */
+/* Writable statics: the connects in progress and the state of the thread that enforces their time
+ * limits. One thread for all connects saves a thread or descriptor for each connect. The thread
+ * ends when the list is empty. */
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct attempt *attempts;
 static bool is_watching;
 
-/* A writable static for each thread: a client library calls connect itself, so the hook recognises
- * the connection only by the calling thread. */
+/* A writable static for each thread: the socket that this thread is connecting. A client library
+ * calls connect itself, so client_socket_hook can find the socket only by the calling thread. */
 static _Thread_local struct client_socket *watched;
 
-/* Returns a number that identifies the socket: its descriptor and inode. Returns 0 if the
- * descriptor is not a socket. */
+/* Returns a number that identifies the socket and is made of its descriptor and inode. Returns 0 if
+ * the descriptor is not a socket. */
 static uint64_t identity_of(int descriptor)
 {
     struct stat about;
@@ -57,9 +58,9 @@ static uint64_t identity_of(int descriptor)
     return (uint64_t)descriptor << 32 | (uint32_t)about.st_ino;
 }
 
-/* Replaces the C library's connect in the whole program, including its client libraries. The
- * function has another name in C, because the prototype of connect depends on the C library's
- * extensions. */
+/* Replaces the C library's connect in the whole program, including its client libraries. In C the
+ * function has a different name, because the prototype of connect depends on which extensions of
+ * the C library are enabled. */
 int client_socket_hook(int descriptor, const struct sockaddr *address,
                        socklen_t length) __asm__("connect") __attribute__((visibility("default")));
 
@@ -153,8 +154,9 @@ bool client_socket_is_ended(const struct client_socket *socket)
     return length == 0 || (length < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-/* Ends connects that are overdue or cancelled, until the list is empty. Shuts their sockets down at
- * every tick, because a library may try a second server. */
+/* The thread that watches the connects: ends each connect that is cancelled or past its time limit,
+ * until the list is empty. Shuts the socket down again at every tick, because the library may open
+ * a new socket for a second server. */
 static void *watch_over(void *unused)
 {
     (void)unused;

@@ -51,8 +51,8 @@ static size_t control_length(const unsigned char *text)
     return is_direction ? 3 : 0;
 }
 
-/* Replaces control characters with '?'. The text may come from a server, and goes to terminals and
- * files. */
+/* Replaces control characters with '?', because the text may come from a server and is written to
+ * terminals and files. */
 static void remove_controls(char *text)
 {
     char *to = text;

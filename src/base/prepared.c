@@ -11,8 +11,8 @@ struct prepared_slot {
     bool is_ready;
 };
 
-/* Returns the slot `number`, and enlarges the array if necessary. Returns NULL if memory runs out.
- */
+/* Returns slot `number` (from 1), and enlarges the array if necessary. Returns NULL if out of
+ * memory. */
 static struct prepared_slot *find_slot(struct prepared_set *set, unsigned number)
 {
     if (number > set->count) {
@@ -46,8 +46,8 @@ enum status prepared_make(struct prepared_set *set, const struct statement *stat
     return status;
 }
 
-/* Fills *error for a statement that must be prepared again after the server rolled the transaction
- * back. The kind of the error makes the caller retry the transaction. */
+/* Replaces *error when a statement must be prepared again and the server has rolled the transaction
+ * back. The new kind, ERROR_SERIALIZATION, makes the caller retry the transaction. */
 static enum status report_stale(struct error *error)
 {
     const struct error said = *error;

@@ -20,14 +20,15 @@ struct prepared_set {
     unsigned count;
 };
 
-/* Prepares a statement in its slot (statement->slot, from 1), and replaces the statement that was
- * prepared there. Does nothing when the adapter cannot prepare. */
+/* Prepares a statement in slot statement->slot (from 1), in place of the slot's previous statement.
+ * Does nothing when the adapter cannot prepare. */
 enum status prepared_make(struct prepared_set *set, const struct statement *statement,
                           struct error *error);
 
-/* Runs a statement like adapter.run. A statement that has a slot and is not prepared yet is
- * prepared first. REJECTED with ERROR_SERIALIZATION: a table has changed since the statement was
- * prepared and the server rolled the transaction back; the caller should retry the transaction. */
+/* Runs a statement like adapter.run. Prepares the statement first if it has a slot and is not
+ * prepared yet. Returns REJECTED with ERROR_SERIALIZATION if a table has changed since the
+ * statement was prepared and the server has rolled the transaction back; the caller should then
+ * retry the transaction. */
 enum status prepared_run(struct prepared_set *set, const struct statement *statement,
                          const struct batch *parameters, struct answer *answer,
                          struct error *error);

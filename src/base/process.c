@@ -24,12 +24,14 @@ enum {
     DEFAULT_COLUMNS = 80
 };
 
-/* timeout(1) signals a process and then its group. Signals this close together count as one. */
+/* timeout(1) sends a signal to a process and then to the process's group. Two signals within this
+ * time count as one. */
 #define SAME_SIGNAL_NS (200 * MONO_NS_PER_MS)
 
 static _Atomic int64_t first_signal_ns; /* moment of the first signal; 0 = no signal yet */
 static atomic_bool is_closed;
-static const char *_Atomic hold_reason; /* NULL: a second signal ends the process */
+static const char
+    *_Atomic hold_reason; /* why a second signal does not end the process; NULL = it does */
 
 static void on_signal(int number)
 {
@@ -89,8 +91,8 @@ bool interrupt_close(void)
     return interrupt_requested();
 }
 
-/* MARGIN_BYTES: the stack that the call of madvise in stack_release_unused needs below that
- * function's frame. LEAST_BYTES: the smallest stack of a thread. Sanitizers need more of both. */
+/* MARGIN_BYTES: the stack below its own frame that stack_release_unused needs for the call of
+ * madvise. LEAST_BYTES: the minimum stack size of a thread. Both are larger with sanitizers. */
 enum {
 #ifdef APPEND_IS_SANITIZED
     MARGIN_BYTES = 128 * 1024,
@@ -118,8 +120,8 @@ enum status stack_prepare(struct error *error)
             (unsigned long long)found / 1024, LEAST_BYTES / 1024);
         return STATUS_REJECTED;
     }
-    /* the C library read the limit before append raised the limit, so set the default size of a
-     * thread's stack */
+    /* the C library has read the old limit at the start of the program, so set the default stack
+     * size of threads separately */
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, LEAST_BYTES);
@@ -218,8 +220,8 @@ bool notice_write(int fd, const char *text, size_t length, int64_t patience_ns)
     const int64_t deadline_ns = mono_now_ns() + patience_ns;
     struct stat about = {.st_mode = 0};
     fstat(fd, &about);
-    /* open the same pipe or terminal again: only the new file description becomes non-blocking, not
-     * the description that other programs share */
+    /* open the pipe or terminal a second time, so that only this file description is non-blocking
+     * and not the description that other programs share */
     const bool can_block = S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode);
     const int own = can_block && fd == STDERR_FILENO
                         ? open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
@@ -268,8 +270,7 @@ unsigned notice_columns(const struct notice *notice)
         return 0;
     }
     const bool is_known = ioctl(notice->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    /* the last column stays free: a terminal may wrap the line after a character in the last column
-     */
+    /* leave the last column free, because a terminal may wrap the line after a character there */
     const unsigned columns = is_known ? size.ws_col : DEFAULT_COLUMNS;
     return columns > 1 ? columns - 1 : 1;
 }

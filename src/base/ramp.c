@@ -7,7 +7,7 @@
 #include "base/mono.h"
 #include "base/text.h"
 
-#define LONGEST_NS (30 * 24 * 3600 * MONO_NS_PER_S) /* longest duration of all stages together */
+#define LONGEST_NS (30 * 24 * 3600 * MONO_NS_PER_S) /* maximum duration of all stages together */
 
 /* A stage, or the time after the last stage. */
 struct piece {
@@ -35,7 +35,7 @@ static struct piece next_piece(const struct ramp *ramp, const struct piece *piec
     return (struct piece){begin_ns, stage->duration_ns, piece->to, stage->target};
 }
 
-/* Returns whether the piece has ended at a moment. */
+/* Returns whether the piece has ended by `at_ns`. */
 static bool ends_before(const struct piece *piece, int64_t at_ns)
 {
     return piece->duration_ns != INT64_MAX && at_ns - piece->begin_ns >= piece->duration_ns;

@@ -30,9 +30,9 @@ struct ramp {
     struct ramp_stage stages[RAMP_STAGES_MAX];
 };
 
-/* Adds the stages of a list of durations and targets, "30s:50,1m:50,30s:0". Returns false, and says
- * in `wrong` what was wrong, if the list is malformed, if a target is above `most`, or if there are
- * too many stages. */
+/* Adds the stages of a list of durations and targets, "30s:50,1m:50,30s:0". Returns false, with the
+ * reason in `wrong`, if the list is malformed, a target is above `most`, or the list has too many
+ * stages. */
 bool ramp_add(struct ramp *ramp, const char *list, uint64_t most, char wrong[RAMP_TEXT_BYTES]);
 
 /* Returns the highest value. */
@@ -44,12 +44,13 @@ int64_t ramp_duration_ns(const struct ramp *ramp, size_t count);
 /* Returns the value at a moment; at a jump, the value after the jump. */
 double ramp_value(const struct ramp *ramp, int64_t at_ns);
 
-/* Returns the first moment, from_ns or later, at which the value is above `level`. INT64_MAX: from
- * from_ns on, the value is never above `level`. */
+/* Returns the first moment, from_ns or later, at which the value is above `level`, or INT64_MAX if
+ * the value is not above `level` at any later moment. */
 int64_t ramp_above_ns(const struct ramp *ramp, double level, int64_t from_ns);
 
-/* For a value that is a rate per second: ramp_sum returns the work that is due by a moment, and
- * ramp_due_ns the moment by which `sum` is due, or INFINITY if that much work is never due. */
+/* For a ramp whose value is a rate per second. ramp_sum returns the number of operations that are
+ * due by `until_ns`. ramp_due_ns returns the moment at which `sum` operations are due, or INFINITY
+ * if this number is never reached. */
 double ramp_sum(const struct ramp *ramp, int64_t until_ns);
 double ramp_due_ns(const struct ramp *ramp, double sum);
 

@@ -15,7 +15,8 @@
 
 #include "base/mono.h"
 
-/* Odd, close to 2^64 divided by the golden ratio: consecutive multiples are spread evenly. */
+/* The odd number closest to 2^64 divided by the golden ratio. Its consecutive multiples are spread
+ * evenly. */
 #define RANDOM_STEP UINT64_C(0x9E3779B97F4A7C15)
 
 static inline uint64_t random_mix(uint64_t value)
@@ -33,8 +34,8 @@ static inline uint64_t random_seed(void)
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed) {
         seed = random_mix((uint64_t)mono_wall_ns()) ^ (uint64_t)mono_now_ns() ^ (uint64_t)getpid();
     }
-    /* a seed has 40 bits: JSON readers keep 53 bits of a number, and a short seed is easier to
-     * type */
+    /* a seed has 40 bits, because JSON readers keep only 53 bits of a number and a short seed is
+     * easier to type */
     return seed >> 24;
 }
 

@@ -38,7 +38,7 @@ const char value_digit_pairs[] = "0001020304050607080910111213141516171819"
 
 static size_t count_digits(uint64_t value)
 {
-    /* numbers with the same count of bits have `least` or `least` + 1 digits */
+    /* all numbers with this count of bits have `least` or `least` + 1 digits */
     const size_t least = (size_t)(64 - __builtin_clzll(value | 1)) * 1233 >> 12;
     return least + (value >= value_powers_of_ten[least]);
 }
@@ -81,14 +81,14 @@ static size_t put_integer(char *out, int64_t value, size_t places)
                        places);
 }
 
-/* Writes the number with the fewest digits, from 15 up (float: from 6), that read back as the
- * same number. 17 digits (float: 9) always suffice.
+/* Writes the number with the fewest digits from which the same number is read back: at least 15
+ * significant digits (float: 6), without zeros at the end. 17 digits (float: 9) always suffice.
  *
- * A number from 1/64 to 2^53 is whole / 2^shift. The product of the number and a power of ten is an
- * integer with the wanted digits plus a fraction, exact in 128 bits. A rounded text is read as the
- * same number if the error of the text is below half the distance to the next number. A float may
- * be read as a double first, so for a float the bound is smaller by half the distance between
- * doubles. */
+ * A number from 1/64 to 2^53 is whole / 2^shift. Its product with a power of ten is an integer with
+ * the wanted digits plus a fraction, and the product is exact in 128 bits. A rounded text is read
+ * as the same number if its rounding error is below half the distance to the next number. For a
+ * float this bound is smaller by half the distance between doubles, because a reader may convert
+ * the text to a double first. */
 size_t value_text_real(char *out, double value, bool is_float)
 {
     uint64_t bits;
@@ -115,7 +115,8 @@ size_t value_text_real(char *out, double value, bool is_float)
     }
     unsigned spare = is_float ? 3 : 2;
     size_t places = (is_float ? 9 : 17) - count_digits(integer);
-    if (integer == 0) { /* 1/64 = 0.015625: the zero after the point is not a significant digit */
+    if (integer ==
+        0) { /* as in 1/64 = 0.015625: the zero after the point is not a significant digit */
         spare++;
         places++;
     }
@@ -138,8 +139,8 @@ size_t value_text_real(char *out, double value, bool is_float)
     return put_decimal(out, is_negative, digits, places);
 }
 
-/* Writes an IPv6 address. An address with two zero groups in a row needs "::", so the C library
- * writes it. */
+/* Writes an IPv6 address. Leaves an address with two zero groups in a row to the C library, because
+ * such an address needs "::". */
 static size_t put_ip6(char *out, const uint8_t *bytes)
 {
     char *const start = out;

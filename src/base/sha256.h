@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4), for the hashes of files that a certificate names. */
+/* SHA-256 (FIPS 180-4), for the hashes of the files that the certificate of a run names. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 

@@ -190,7 +190,7 @@ const char *units_format_count(uint64_t value, char text[UNITS_TEXT_BYTES])
     return text;
 }
 
-/* Writes `value` with three significant digits, or as a whole number from 100 on. */
+/* Writes `value` with three significant digits; from 100 on, as a whole number. */
 static const char *format_three(double value, const char *unit, char text[UNITS_TEXT_BYTES])
 {
     int decimals = 0;
@@ -316,8 +316,8 @@ bool text_parse_integer(const char *text, size_t length, int64_t *number)
 
 #define UNKNOWN_CHARACTER "\xef\xbf\xbd" /* U+FFFD */
 
-/* Decodes one character and returns the number of its bytes. An invalid byte gives *code 0 and the
- * result 1. Never reads past the terminator, which is not a continuation byte. */
+/* Decodes one character and returns the number of its bytes. For an invalid byte, sets *code to 0
+ * and returns 1. Never reads past the terminating NUL, because NUL is not a continuation byte. */
 static size_t decode(const char *text, uint32_t *code)
 {
     static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -345,7 +345,8 @@ static size_t decode(const char *text, uint32_t *code)
     return length;
 }
 
-/* Returns whether a character must not be shown. Also true for the code 0 of an invalid byte. */
+/* Returns whether a terminal must not receive the character. True also for code 0, which decode
+ * sets for an invalid byte. */
 static bool is_control(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0x200b && code <= 0x200f) ||
@@ -353,8 +354,9 @@ static bool is_control(uint32_t code)
            code == 0xfeff || code == 0x061c;
 }
 
-/* Returns the columns of a character: two for East Asian wide characters and emoji, else one. Does
- * not use wcwidth, which knows only the characters of the locale; the program runs in "C". */
+/* Returns the number of columns of a character: two for East Asian wide characters and emoji, else
+ * one. Does not use wcwidth, because the program runs in the locale "C", in which wcwidth knows
+ * only ASCII. */
 static unsigned width_of(uint32_t code)
 {
     static const uint32_t wide[][2] = {

@@ -44,7 +44,8 @@ bool units_parse_duration(const char *text, int64_t max_ns, int64_t *value_ns);
 /* Writes a count with separators: 1,234,567. Returns `text`. */
 const char *units_format_count(uint64_t value, char text[UNITS_TEXT_BYTES]);
 
-/* Format into a buffer that is valid to the end of the enclosing block. For arguments of printf. */
+/* Return the formatted value in a buffer that is valid until the end of the enclosing block. For
+ * use as arguments of printf. */
 #define UNITS_COUNT(value) units_format_count((value), (char[UNITS_TEXT_BYTES]){0})
 #define UNITS_NS(ns) units_format_ns((ns), (char[UNITS_TEXT_BYTES]){0})
 #define UNITS_BYTES(bytes) units_format_bytes((bytes), (char[UNITS_TEXT_BYTES]){0})
@@ -94,8 +95,8 @@ bool text_parse_two(const char *text, char mark, unsigned numbers[2]);
  * int64_t. */
 bool text_parse_integer(const char *text, size_t length, int64_t *number);
 
-/* Writes a cell of a CSV file (RFC 4180) that consists of `before` and `text`. The cell is quoted
- * if `text` has a comma, a quote or a line break. Invalid UTF-8 is replaced as by text_add_utf8. */
+/* Writes a cell of a CSV file (RFC 4180): `before` followed by `text`. The cell is quoted if `text`
+ * has a comma, a quote or a line break. Invalid UTF-8 is replaced as by text_add_utf8. */
 void text_write_cell(FILE *stream, const char *before, const char *text);
 
 /* Appends `text` as valid UTF-8: replaces each invalid byte with U+FFFD. */
@@ -106,10 +107,12 @@ void text_add_utf8(struct buffer *buffer, const char *text);
  * than `size` is cut between characters. */
 void text_clean_line(char *line, size_t size, const char *text, unsigned columns);
 
-/* Returns the columns that a cleaned `text` takes on a terminal. */
+/* Returns the number of columns that `text` takes on a terminal. The text must come from
+ * text_clean_line. */
 unsigned text_width(const char *text);
 
-/* Returns the bytes of the longest prefix of a cleaned `text` that is at most `columns` wide. */
+/* Returns the length in bytes of the longest prefix of `text` that is at most `columns` wide. The
+ * text must come from text_clean_line. */
 size_t text_fit(const char *text, unsigned columns);
 
 #endif
