@@ -96,7 +96,8 @@ size_t url_scheme_length(const char *text)
     return isalpha((unsigned char)text[0]) && text[length] == ':' ? length : 0;
 }
 
-/* Ends the text at `mark` and returns the text after it; NULL when `mark` is NULL. */
+/* Replaces the character at `mark` with NUL and returns the text after it. Returns NULL when `mark`
+ * is NULL. */
 static char *cut_at(char *mark)
 {
     if (mark == NULL) {
@@ -111,8 +112,8 @@ static const char *unless_empty(const char *text)
     return text == NULL || *text == '\0' ? NULL : text;
 }
 
-/* Parses host, host:port, [v6] or [v6]:port, in place. Returns false if `text` has another form;
- * *is_port_wrong is then true if only the port is wrong. */
+/* Parses host, host:port, [v6] or [v6]:port, in place. Returns false if `text` has none of these
+ * forms, and sets *is_port_wrong if only the port is wrong. */
 static bool parse_host(char *text, struct url_host *host, bool *is_port_wrong)
 {
     char *port;
@@ -134,7 +135,7 @@ static bool parse_host(char *text, struct url_host *host, bool *is_port_wrong)
     return decode(text);
 }
 
-/* Parses the list of hosts in place. `fault` gets the reason if the list is wrong. */
+/* Parses the list of hosts in place. Writes the reason to `fault` if the list is wrong. */
 static void parse_hosts(struct url *url, char *list, char *fault, size_t size)
 {
     char *rest = list;
@@ -161,15 +162,15 @@ static void parse_hosts(struct url *url, char *list, char *fault, size_t size)
     }
 }
 
-/* Parses user:password@host:port/database?query in place. Returns false if the text has another
- * form. `fault` gets the reason if a '#', the port or the list of hosts is wrong, and stays ""
- * otherwise. */
+/* Parses user:password@host:port/database?query in place. Returns false if the text does not have
+ * this form. Writes the reason to `fault` if a '#', the port or the list of hosts is wrong;
+ * otherwise leaves `fault` "". */
 static bool parse_authority(struct url *url, char *rest, char *fault, size_t size)
 {
-    /* A password may contain a '/', '?' or '#' that is not percent-encoded. Without this check,
-     * append would take the beginning of such a password for a host and port, and would show it. An
-     * @ after such a character, outside the value of a parameter, means that the text has such a
-     * password. */
+    /* A password may contain a '/', '?' or '#' that is not percent-encoded. An @ after such a
+     * character, outside the value of a parameter, shows that the text has such a password. Without
+     * this check, the beginning of the password would be parsed as host and port, and would be
+     * shown. */
     const char *end = rest + strcspn(rest, "/?#");
     const char *stray = strchr(end, '@');
     const char *question = stray == NULL ? NULL : memchr(end, '?', (size_t)(stray - end));
@@ -192,7 +193,7 @@ static bool parse_authority(struct url *url, char *rest, char *fault, size_t siz
     url->user = unless_empty(user);
     if (!decode(database) || !decode(password) || !decode(user) ||
         strpbrk(host, "= ") !=
-            NULL) { /* not a URL but a connection string, maybe with a password */
+            NULL) { /* a connection string, perhaps with a password, instead of a URL */
         return false;
     }
     if (strchr(host, ',') != NULL) {
@@ -255,9 +256,9 @@ void url_fini(struct url *url)
 }
 
 /* Returns the end of the query parameter at `from` if the parameter is a password, else NULL. A '#'
- * does not end the parameter, because PostgreSQL's library takes a '#' as a part of the value. The
- * '&' before `from` may belong to a user's name, so the key begins only after the last ':', '@' or
- * '?'. The key may be percent-encoded. */
+ * does not end the parameter, because for PostgreSQL's library a '#' is a part of the value. The
+ * '&' before `from` may belong to a user's name; the key therefore begins after the last ':', '@'
+ * or '?'. The key may be percent-encoded. */
 static const char *end_of_secret(const char *from)
 {
     char key[URL_KEY_BYTES];
@@ -280,8 +281,8 @@ void url_redact(const char *text, char *out, size_t size)
     /* finds the last @: a password that is not percent-encoded may contain any character */
     const char *at = strrchr(start, '@');
     const char *colon = at == NULL ? NULL : memchr(start, ':', (size_t)(at - start));
-    /* users and hosts cannot contain a '=': with a '=' here the text is a connection string, whose
-     * keys are unknown */
+    /* users and hosts cannot contain a '='. A text with a '=' here is a connection string with
+     * unknown keys */
     const char *equals = start + strcspn(start, start == text ? "=" : "=/?#");
     const char *tail = text;
     size_t used = 0;
@@ -303,7 +304,7 @@ void url_redact(const char *text, char *out, size_t size)
         const bool is_key = out[used - 1] == '?' || out[used - 1] == '&';
         const char *secret = is_key ? end_of_secret(tail) : NULL;
         if (secret != NULL) {
-            /* the supposed key may be a user's name with a '&', followed by a password */
+            /* the text before the '=' may be a user's name with a '&', followed by a password */
             used += (size_t)snprintf(out + used, size - used, "%.*s=***", (int)strcspn(tail, "=:"),
                                      tail);
             tail = secret;
@@ -359,7 +360,7 @@ void url_redact_string(const char *text, char *out, size_t size)
     const char *end = at;
     struct url_pair pair;
     for (; used < size && url_pair_next(&end, &pair); at = end) {
-        /* a text without '=' is the name of a data source, unless it has an '@' like a URL */
+        /* a text without '=' is the name of a data source, unless the text has an '@' like a URL */
         const bool is_shown = pair.has_value ? pair.is_closed && url_pair_is(&pair, shown)
                                              : memchr(pair.key, '@', pair.key_length) == NULL;
         const char *cut = end;

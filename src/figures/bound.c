@@ -37,8 +37,8 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
                   "a bound is empty: use NAME>=NUMBER, and separate bounds with commas");
         return STATUS_REJECTED;
     }
-    /* a name with a point begins with the name of an operation, in which a script may use capitals
-     * and "-" */
+    /* a name with a point begins with the name of an operation, which may contain capitals and "-"
+     * if a script defines the operation */
     static const char of_figures[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
     size_t name = strspn(bound->text, "abcdefghijklmnopqrstuvwxyz0123456789_"
                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-");
@@ -54,8 +54,8 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     }
     at = skip_blanks(at + relation);
     bound->is_word = *at >= 'A' && *at <= 'Z';
-    /* the number has digits and at most one point: strtod by itself would accept signs, "0x10",
-     * "1e3" and "inf" */
+    /* let strtod see only digits and points, because it would also accept signs, "0x10", "1e3" and
+     * "inf" */
     const size_t digits = bound->is_word ? 0 : strspn(at, "0123456789.");
     char number[DIGITS_MAX + 1], *end = number;
     snprintf(number, sizeof number, "%.*s", (int)digits, at);
@@ -85,8 +85,8 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
     return STATUS_OK;
 }
 
-/* Returns a pointer to the "p" of the percentile at the end of a name, "append_p97" or
- * "try_p999_ms", and fills *point. Returns NULL if the name does not end with a percentile. */
+/* Finds the percentile at the end of a name such as "append_p97" or "try_p999_ms". Returns a
+ * pointer to its "p" and fills *point. Returns NULL if the name does not end with a percentile. */
 static char *find_percentile(char *name, struct figure_point *point)
 {
     char number[BOUND_NAME_BYTES];
@@ -118,8 +118,8 @@ bool bound_percentile(const struct bound *bound, struct figure_point *point)
     return find_percentile(name, point) != NULL;
 }
 
-/* Turns "waits.append.log" into "append.waits_log". The operation may be the name of a
- * statement, with or without "statement." before it. */
+/* Replaces a name such as "waits.append.log" with "append.waits_log". The part between the points
+ * may also be the name of a statement, with or without "statement." before the name. */
 static void name_wait(char name[BOUND_NAME_BYTES])
 {
     static const char prefix[] = "waits.", kind[] = "statement.";
@@ -210,8 +210,8 @@ static bool is_prefix(const char *name)
     return is_stage || strcmp(name, "operation") == 0;
 }
 
-/* Returns whether a name is the name of an operation, or of a percentile of an operation:
- * "append_p97". */
+/* Returns whether a name is the name of an operation ("append") or of a percentile of an operation
+ * ("append_p97"). */
 static bool is_of_operation(const char *name)
 {
     const struct operation_list operations = operation_list_all();
@@ -294,10 +294,11 @@ enum {
     SPELLINGS = sizeof spellings / sizeof spellings[0]
 };
 
-/* Short names of columns. The first column with a known figure is used. */
+/* Short names of columns. A short name can stand for two columns; the first of these with a known
+ * figure is used. */
 static const char *const aliases[][2] = {
-    /* a check that reads back every row is always right; a count of the table's rows is right only
-     * if no other program writes to the table */
+    /* the check that reads back every row comes first, because a count of the table's rows is right
+     * only if no other program writes to the table */
     {"lost", "verified_lost"},
     {"lost", "rows_lost_at_most"},
     {"dropped", "sessions_dropped"},
@@ -306,8 +307,8 @@ static const char *const aliases[][2] = {
     {"finished", "sessions_finished"},
     {"acknowledged", "rows_acknowledged"},
     {"rejected", "rows_rejected"},
-    /* with a script, "in_doubt" is the number of transactions in doubt; the script's rows in doubt
-     * belong to these transactions */
+    /* with a script, "in_doubt" is the number of transactions in doubt, which include the script's
+     * rows in doubt */
     {"in_doubt", "transactions_in_doubt"},
     {"in_doubt", "rows_in_doubt"},
     {"throughput", "rows_per_s"}, /* the column's name in intervals.csv */

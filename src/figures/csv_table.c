@@ -36,7 +36,7 @@ enum status csv_table_parse(struct csv_table *table, const char *name, char *tex
         }
         const char next = *at;
         if (next == '\0' || (next == '\r' && at[1] == '\0')) {
-            break; /* the file ends in the middle of the line, which is left out */
+            break; /* the file ends in the middle of this line, so the line is ignored */
         }
         if (next != ',' && next != '\n' && (next != '\r' || at[1] != '\n')) {
             what = next == '\r' ? "a line ends with a carriage return alone"

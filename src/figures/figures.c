@@ -54,7 +54,7 @@ static const struct operation operations[OPERATIONS] = {OPERATION_TABLE(OPERATIO
 
 static const struct {
     const char *suffix;       /* end of the keys */
-    const char *after_number; /* the text of the unit after a number, " rows/s" */
+    const char *after_number; /* the unit as written after a number, " rows/s" */
     int decimals;
 } units[FIGURE_UNITS] = {
     [FIGURE_UNIT_MOMENT] = {NULL, NULL, 6},
@@ -252,7 +252,7 @@ enum wait_class figure_wait_class(const char *key)
     return (enum wait_class)number;
 }
 
-/* Fills a cell, except for its key, with the share of a class of waits. */
+/* Fills the members of a cell, except the key, with the share of a class of waits. */
 static void fill_wait(const struct figure_set *set, size_t operation, size_t class,
                       struct figure_cell *cell)
 {
@@ -286,7 +286,8 @@ bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_ce
             return true;
         }
     }
-    /* the calls of a run that wait for the server; the other operations consist of such calls */
+    /* the operations that are single calls to the server; all other operations consist of such
+     * calls */
     static const enum operation_id calls[] = {OPERATION_APPEND, OPERATION_READ, OPERATION_BEGIN,
                                               OPERATION_COMMIT, OPERATION_ROLLBACK};
     const size_t wait = *at - 1 - (FIGURES + latencies);

@@ -1,17 +1,17 @@
 /*
- * The table of figures: every number and text of a result, defined once.
+ * The table of figures. A figure is a number or text in the result of a run.
  *
- * A row of FIGURE_TABLE is a figure: its key, its places in run.json, its unit and, where a page
- * shows it, its label and group. summary.csv, run.json, the page, the metrics, --expect, compare,
- * sweep and find-max read the table; none of them lists figures. The rows are in the order of the
- * columns of summary.csv. A new figure needs a row here and the line that fills it
- * (report/figures.c).
+ * A row of FIGURE_TABLE defines a figure: its key, its places in run.json, its unit and, for a
+ * figure that the page shows, its label and group. All code for summary.csv, run.json, the page,
+ * the metrics, --expect, compare, sweep and find-max reads this table and has no list of its own.
+ * The rows are in the order of the columns of summary.csv. A new figure needs a row here and a line
+ * in report/figures.c that sets its value.
  *
- * A row of OPERATION_TABLE is an operation that sessions time. Each operation gets a histogram, the
- * columns NAME_p50_ms …, members of "latencies" and "histograms", a metric and a NAME.hgrm. A
- * script adds its own operations, which are also counted.
+ * A row of OPERATION_TABLE defines an operation whose duration the sessions measure. Each
+ * operation has a histogram, the columns NAME_p50_ms …, members of "latencies" and "histograms", a
+ * metric and a file NAME.hgrm. A script adds its own operations, for which there are also counts.
  *
- * A set of figures is read-only after the set is filled. The values borrow their texts.
+ * A struct figure_set is not changed after it has been filled. Its values borrow their texts.
  */
 #ifndef FIGURES_FIGURES_H
 #define FIGURES_FIGURES_H
@@ -23,29 +23,30 @@
 #include "append/adapter.h"
 
 enum {
-    /* longest key: "transaction.", a name from a script, ".retries_serialization" */
+    /* longest key: "transaction." + a name from a script + ".retries_serialization" */
     FIGURE_KEY_BYTES = 96,
     FIGURE_TEXT_BYTES = 352, /* longest text: the largest double has 309 digits before the point */
     OPERATIONS_MAX = 67,
     FIGURE_POINTS_MAX = 24,
 };
 
-/* In a bound, a name that begins with this is a figure of a script's metric. */
+/* In a bound, the beginning of a name that stands for a metric of a script. */
 #define METRIC_PREFIX "metric."
 
-/* The unit of a figure. The unit decides the end of the figure's key and the number of decimals in
- * a CSV file. */
+/* The unit of a figure. It determines how the figure's key ends, and the number of decimals in a
+ * CSV file. */
 enum figure_unit {
     FIGURE_UNIT_COUNT,
-    FIGURE_UNIT_ID, /* a number that is not a quantity: medians and ratios make no sense */
+    FIGURE_UNIT_ID, /* a number that is not a quantity, so that medians and ratios of it make no
+                       sense */
     FIGURE_UNIT_TEXT,
-    FIGURE_UNIT_WORD, /* a text that stands for a number: VALID */
+    FIGURE_UNIT_WORD, /* a word that stands for a number, such as VALID */
     FIGURE_UNIT_FLAG,
     FIGURE_UNIT_MOMENT, /* a time in seconds with six decimals */
     FIGURE_UNIT_ROWS_PER_S,
     FIGURE_UNIT_MIB_PER_S,
-    /* number per second; after the two units with longer ends, "_rows_per_s" and "_mib_per_s",
-     * because the first end that fits a key decides the key's unit */
+    /* number per second. Must follow the units with the longer endings "_rows_per_s" and
+     * "_mib_per_s", because the first ending that fits a key determines the unit */
     FIGURE_UNIT_PER_S,
     FIGURE_UNIT_MS,
     FIGURE_UNIT_US_PER_ROW,
@@ -58,15 +59,16 @@ enum figure_unit {
     FIGURE_UNITS,
 };
 
-/* Figures that a page shows together. The first figure of a ledger is the ledger's total. */
+/* Groups of figures that the page shows together. In a group of counts, the first figure is the
+ * total of the others. */
 enum figure_group {
     FIGURE_GROUP_NONE,
-    FIGURE_GROUP_HEADLINE, /* figures that are shown for every run that has them */
+    FIGURE_GROUP_HEADLINE, /* the main figures of a run */
     FIGURE_GROUP_SESSIONS,
     FIGURE_GROUP_ROWS,
     FIGURE_GROUP_BATCHES,
     FIGURE_GROUP_TRANSACTIONS, /* counts of transactions, with a script */
-    FIGURE_GROUP_VERIFIED, /* counts that show whether the rows are in the table, and were visible
+    FIGURE_GROUP_VERIFIED, /* counts of the checks that the rows are in the table and were visible
                               to reads */
 };
 
@@ -75,7 +77,7 @@ enum figure_better {
     FIGURE_NEITHER,
     FIGURE_HIGH,
     FIGURE_LOW,
-    FIGURE_TOTAL, /* the total of a ledger, or of a part of it */
+    FIGURE_TOTAL, /* a total of other counts */
 };
 
 /*
@@ -132,10 +134,10 @@ enum figure_better {
     F(SERVER_CPU_S, "server_cpu_s", "resources", S, LOW) \
     F(SERVER_CPU_US_PER_ROW, "server_cpu_us_per_row", "resources", US_PER_ROW, LOW) \
     F(SUSPENDED_S, "suspended_s", "resources", S, LOW) \
-    /* DEVICE_...: I/O of the data directory's device, from the gate to the last answer
-     * (measure/io.h) */ \
-    /* SERVER_...: system calls of the server's processes; STORAGE_...: the part that reached
-     * storage */ \
+    /* DEVICE_...: I/O of the data directory's device, from the start of the sessions' work to the
+     * last answer (measure/io.h) */ \
+    /* SERVER_...: system calls of the server's processes and the bytes in them; STORAGE_...: the
+     * bytes that reached storage */ \
     F(DATA_DIRECTORY, "data_directory", "io", TEXT, NEITHER) \
     F(DEVICE, "device", "io", TEXT, NEITHER) \
     F(DEVICE_READ_MIB, "device_read_mib", "io", MIB, LOW) \
@@ -185,7 +187,8 @@ enum figure_better {
     L(ROWS_IN_DOUBT, "rows_in_doubt", "rows.in_doubt", "in doubt", ROWS, LOW) \
     L(ROWS_NOT_SENT, "rows_not_sent", "rows.not_sent", "not sent", ROWS, NEITHER) \
     F(ROWS_BALANCE, NULL, "rows.balances", FLAG, NEITHER) \
-    /* true: ROWS and TRANSACTIONS are lower bounds, because the last work of a lost rank is unknown */ \
+    /* true = ROWS and TRANSACTIONS are lower bounds, because a lost process (rank) did not report
+     * its last work */ \
     F(ROWS_AT_LEAST, NULL, "rows.are_at_least transactions.are_at_least", FLAG, NEITHER) \
     F(VERIFICATION, "verification", "verification.state", TEXT, NEITHER) \
     F(VERIFICATION_REASON, NULL, "verification.reason", TEXT, NEITHER) \
@@ -219,8 +222,7 @@ enum figure_better {
       "read back: duplicates", VERIFIED, LOW) \
     L(VERIFIED_FOREIGN, "verified_foreign", "row_verification.foreign", "read back: foreign", \
       VERIFIED, LOW) \
-    /* CONNECTED: sessions that connected at least once; ENDED: connected sessions that have
-     * ended */ \
+    /* CONNECTED: sessions that connected at least once; ENDED: those of them that have ended */ \
     /* DROPPED: ended by a lost connection or a fatal error; FAILED: sessions refused or timed
      * out */ \
     C(SESSIONS_CONNECTED, MEMBER, "sessions_connected", "append_sessions_connected_total", \
@@ -232,7 +234,8 @@ enum figure_better {
       "Sessions that were refused or timed out.") \
     /* failed tries to connect: first connects, and reconnects after a loss or with --churn */ \
     C(CONNECTS_FAILED, MEMBER, "connects_failed", NULL) \
-    /* OPENED: by first connects and reconnects; CLOSED: closed by append, or lost */ \
+    /* OPENED: connections opened by first connects and reconnects; CLOSED: connections closed by
+     * this program, or lost */ \
     C(CONNECTIONS_OPENED, MEMBER, "connections_opened", NULL) \
     C(CONNECTIONS_CLOSED, MEMBER, "connections_closed", NULL) \
     C(ROWS_ACKNOWLEDGED, MEMBER, "rows_acknowledged", "append_rows_total", \
@@ -241,7 +244,7 @@ enum figure_better {
     C(ROWS_IN_DOUBT, MEMBER, "rows_in_doubt", "append_rows_total", NULL, "outcome=\"in_doubt\"") \
     /* bytes of acknowledged values, estimated from the mean row of each session's first batch */ \
     C(ROW_BYTES, MEMBER, "row_bytes", NULL) \
-    /* CHECKS: reads that count rows and were compared with the session's own rows */ \
+    /* CHECKS: reads whose count of rows was compared with the number of the session's own rows */ \
     /* BEHIND: checks with fewer rows than the rows before the run plus the session's acknowledged
      * rows */ \
     /* BACKWARD: checks with fewer rows than an earlier check of the session */ \
@@ -256,12 +259,13 @@ enum figure_better {
     C(APPENDS, COLUMN, "appends", "append_batches_total", "Batches that were answered.") \
     C(APPENDS_FAILED, COLUMN, "appends_failed", "append_batches_failed_total", \
       "Batches that were rejected or lost.") \
-    C(APPENDS_LOST, MEMBER, "appends_lost", NULL) /* appends without an answer; APPENDS_FAILED includes them */ \
+    C(APPENDS_LOST, MEMBER, "appends_lost", NULL) /* batches without an answer; also counted in APPENDS_FAILED */ \
     C(READS, COLUMN, "reads", "append_reads_total", "Reads that succeeded.") \
     C(READS_FAILED, COLUMN, "reads_failed", "append_reads_failed_total", "Reads that failed.") \
     C(BUSY_RETRIES, COLUMN, "busy_retries", "append_busy_retries_total", \
       "Batches begun again because the database was busy.") \
-    /* connections that ended but were not closed by append, and failed reconnects of --churn */ \
+    /* connections that ended without being closed by this program, and failed reconnects of
+     * --churn */ \
     C(CONNECTIONS_LOST, COLUMN, "connections_lost", "append_connections_lost_total", \
       "Connections that were lost.") \
     C(RECONNECTS, COLUMN, "reconnects", "append_reconnects_total", \
@@ -270,7 +274,7 @@ enum figure_better {
       "Failed tries to reconnect after a loss.") \
     C(CHURNS, COLUMN, "churns", "append_churns_total", \
       "Connections that append closed and opened again: --churn, --stage-disconnect.") \
-    /* batches that a read-only server refused; append sends them again */ \
+    /* batches that a read-only server refused and that were then sent again */ \
     C(REFUSALS, COLUMN, "refusals", "append_refusals_total", \
       "Batches refused by a read-only server and sent again.") \
     C(TIMEOUTS, COLUMN, "timeouts", "append_timeouts_total", "Calls cut off by --timeout.") \
@@ -280,15 +284,17 @@ enum figure_better {
     L(BATCHES_NOT_SENT, "batches_not_sent", "batches.not_sent", "not sent", BATCHES, LOW) \
     /* batches without an answer: their response time is a lower bound */ \
     C(RESPONSES_UNANSWERED, COLUMN, "responses_unanswered", NULL) \
-    /* times that session threads spent on a CPU and waiting for a CPU, added when the session
-     * ends */ \
-    /* SESSION_NS: time from the gate's opening to the session's end, added when the session ends */ \
+    /* ON_CPU, RUN_QUEUE: time that session threads ran on a CPU, and waited for a CPU; added when
+     * the session ends */ \
+    /* SESSION_NS: time from the common start of all sessions to the session's end; added when the
+     * session ends */ \
     C(ON_CPU_NS, MEMBER, "on_cpu_ns", NULL) \
     C(RUN_QUEUE_NS, MEMBER, "run_queue_ns", NULL) \
     C(SESSION_NS, MEMBER, "session_ns", NULL) \
     F(RATE_ACHIEVED_PERCENT, "rate_achieved_percent", "figures", PERCENT, HIGH) \
     /* The figures from here to SCRIPT_PERCENT are unknown without a script. */ \
-    /* WORKLOAD to PARAMS: texts about the script; the other figures count and time transactions */ \
+    /* WORKLOAD to PARAMS describe the script; the other figures are counts and times of
+     * transactions. */ \
     F(WORKLOAD, "workload", "workload.name", TEXT, NEITHER) \
     F(WORKLOAD_HASH, "workload_hash", "workload.hash", TEXT, NEITHER) \
     F(PARAMS, "params", "", TEXT, NEITHER) \
@@ -307,13 +313,14 @@ enum figure_better {
       TRANSACTIONS, LOW, "append_transactions_total", NULL, "outcome=\"failed\"") \
     K(TRANSACTIONS_IN_DOUBT, "transactions_in_doubt", "transactions.in_doubt counters", "in doubt", \
       TRANSACTIONS, LOW, "append_transactions_total", NULL, "outcome=\"in_doubt\"") \
-    /* transactions still running when the run ended, through no fault of the database or the
-     * script */ \
+    /* transactions that the end of the run interrupted; neither the database nor the script caused
+     * this */ \
     K(TRANSACTIONS_UNFINISHED, "transactions_unfinished", "transactions.unfinished counters", \
       "unfinished", TRANSACTIONS, NEITHER, "append_transactions_total", NULL, \
       "outcome=\"unfinished\"") \
-    /* failed = exhausted + refused + lost; exhausted: no try was left */ \
-    /* refused: another try would not help; lost: the connection was lost before COMMIT was sent */ \
+    /* failed = exhausted + refused + lost; exhausted: failed in each of the allowed tries */ \
+    /* refused: failed with an error that a retry does not help; lost: the connection was lost
+     * before COMMIT was sent */ \
     K(TRANSACTIONS_EXHAUSTED, NULL, "transactions.exhausted", NULL, NONE, LOW, NULL) \
     K(TRANSACTIONS_REFUSED, NULL, "transactions.refused", NULL, NONE, LOW, NULL) \
     K(TRANSACTIONS_LOST, NULL, "transactions.lost", NULL, NONE, LOW, NULL) \
@@ -321,7 +328,8 @@ enum figure_better {
     K(TRANSACTIONS_PARTIAL, "transactions_partial", "transactions.partial counters", NULL, NONE, \
       LOW, NULL) \
     F(TRANSACTIONS_BALANCE, NULL, "transactions.balances", FLAG, NEITHER) \
-    /* tries = begun + retries; retries are counted by the reason why the previous try failed */ \
+    /* tries = begun + retries; there is a count of retries for each reason why the previous try
+     * failed */ \
     K(TRIES, "tries", "transactions counters", NULL, NONE, NEITHER, \
       "append_transaction_tries_total", "Tries of transactions.") \
     F(RETRIES, "retries", "transactions", COUNT, LOW) \
@@ -332,13 +340,14 @@ enum figure_better {
       "append_transaction_retries_total", NULL, "cause=\"serialization\"") \
     K(RETRIES_BUSY, "retries_busy", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"busy\"") \
-    /* retries because a unique key existed already, if the script asks for retries in this case */ \
+    /* retries after a violation of a unique key, if the script asks for such retries */ \
     K(RETRIES_DUPLICATE, "retries_duplicate", "transactions counters", NULL, NONE, LOW, \
       "append_transaction_retries_total", NULL, "cause=\"duplicate\"") \
-    /* with a rate: due + not due = begun + skipped + not begun; SKIPPED: dropped by --late */ \
+    /* with a rate: due + not due = begun + skipped + not begun; SKIPPED: not begun because of
+     * --late */ \
     /* NOT_DUE: transactions begun without a due time, if only some transactions have a rate */ \
-    /* LATE: transactions begun over 100 ms after their due time; BATCHES_LATE: the same for batches,
-     * in runs without a script */ \
+    /* LATE: transactions begun more than 100 ms after their due time; BATCHES_LATE: the same count
+     * of batches, for runs without a script */ \
     K(TRANSACTIONS_DUE, NULL, "transactions.due", NULL, NONE, NEITHER, NULL) \
     K(TRANSACTIONS_NOT_DUE, NULL, "transactions.not_due", NULL, NONE, NEITHER, NULL) \
     K(SKIPPED, "skipped", "transactions counters.transactions_skipped", NULL, NONE, LOW, \
@@ -348,8 +357,7 @@ enum figure_better {
     /* committed transactions / working time after the warm-up */ \
     H(TRANSACTIONS_PER_S, "transactions_per_s", "figures", "Transactions", PER_S, HIGH) \
     F(STATEMENTS_PER_S, "statements_per_s", "figures", PER_S, HIGH) \
-    /* WRITES, OTHERS: answered statements that are not reads; the first word of the statement decides
-     * between WRITES and OTHERS */ \
+    /* WRITES, OTHERS: answered statements that are not reads, divided by their first word */ \
     /* OTHERS includes BEGIN, COMMIT and ROLLBACK */ \
     K(WRITES, "writes", "transactions counters", NULL, NONE, NEITHER, "append_writes_total", \
       "Successful writes by a script.") \
@@ -360,7 +368,8 @@ enum figure_better {
       "append_checks_total", "Checks that a script made.") \
     K(CHECKS_FAILED, "checks_failed", "transactions counters", NULL, NONE, LOW, \
       "append_checks_failed_total", "Failed checks of scripts.") \
-    /* claims of the script about its tables; unknown if the script makes no claims */ \
+    /* the invariants that the script declares for its tables; unknown if it declares no
+     * invariants */ \
     F(INVARIANTS_CHECKED, "invariants_checked", "transactions", COUNT, NEITHER) \
     F(INVARIANTS_BROKEN, "invariants_broken", "transactions", COUNT, LOW) \
     C(FOUND, MEMBER, "found", NULL) \
@@ -369,8 +378,7 @@ enum figure_better {
     /* rows that committed transactions added and removed, also during the warm-up */ \
     F(ROWS_ADDED, "rows_added", "transactions", COUNT, NEITHER) \
     F(ROWS_TAKEN, "rows_taken", "transactions", COUNT, NEITHER) \
-    /* TRY_NS: time of tries; SCRIPT_NS: the part of this time outside of adapter calls and
-     * think time */ \
+    /* TRY_NS: time of all tries; SCRIPT_NS: this time without adapter calls and think time */ \
     C(TRY_NS, MEMBER, "try_ns", NULL) \
     C(SCRIPT_NS, MEMBER, "script_ns", NULL) \
     F(SCRIPT_PERCENT, "script_percent", "transactions", PERCENT, LOW) \
@@ -383,8 +391,8 @@ enum figure_better {
     F(FASTEST_ROWS_PER_S, "fastest_rows_per_s", "fairness", ROWS_PER_S, HIGH) \
     F(LONGEST_GAP_SESSION, "longest_gap_session", "fairness", ID, NEITHER) \
     F(LONGEST_GAP_MS, "longest_gap_ms", "fairness", MS, LOW) \
-    /* figures of --io-trace; at level "requests" READS and WRITES count block requests, and FSYNCS
-     * counts flushes */ \
+    /* figures of --io-trace. With TRACE_LEVEL "requests", READS and WRITES count block requests,
+     * and FSYNCS counts flushes */ \
     F(TRACE_LEVEL, "trace_level", "io_trace.level", TEXT, NEITHER) \
     F(TRACE_NOTE, NULL, "io_trace.note", TEXT, NEITHER) \
     F(TRACE_READS, "trace_reads", "io_trace.reads", COUNT, NEITHER) \
@@ -409,7 +417,8 @@ enum figure_better {
       NEITHER) \
     F(TRACE_LOST, "trace_lost", "io_trace.lost", COUNT, LOW) \
     F(TRACE_OPEN, "trace_open", "io_trace.open", COUNT, NEITHER) \
-    /* cost of the trace: CPU time of the reading thread, and of the programs in the kernel */ \
+    /* cost of the trace: CPU time of the thread that reads the trace, and of the BPF programs in
+     * the kernel */ \
     F(TRACE_CPU_S, "trace_cpu_s", "io_trace.cpu_s", S, LOW) \
     F(TRACE_KERNEL_CPU_S, "trace_kernel_cpu_s", "io_trace.kernel_cpu_s", S, LOW) \
     F(METHOD, "method", "", TEXT, NEITHER) \
@@ -428,40 +437,43 @@ enum figure_better {
 /*
  * X(id, name, place, when, series, metric, help)
  *   place   position of the operation's columns among the columns of all operations, from 0
- *   series  INTERVALS: intervals.csv has the operation's percentiles of every second; TOTALS:
- *           intervals.csv does not have these percentiles
+ *   series  INTERVALS: intervals.csv has the operation's percentiles for each interval; TOTALS:
+ *           intervals.csv does not have the operation's percentiles
  */
 #define OPERATION_TABLE(X) \
     /* a session's first open, if successful: from call to return */ \
     X(CONNECT, "connect", 2, ALWAYS, TOTALS, \
       "append_connect_duration_seconds", "Time of a session's first connect.") \
-    /* an acknowledged batch: from the first try to the acknowledgement, with the pauses between tries */ \
+    /* an acknowledged batch: from the start of the first try to the acknowledgement, including the
+     * pauses between tries */ \
     X(APPEND, "append", 0, ALWAYS, INTERVALS, "append_batch_duration_seconds", \
       "Time from opening an append of one batch to its acknowledgement.") \
-    /* a batch: from its due time to its acknowledgement, or until append gave the batch up (the \
-     * true response time is then longer); with a script a committed transaction: from its due time \
-     * to the answer to COMMIT, without think time */ \
+    /* a batch: from its due time to its acknowledgement, or until this program gave the batch up
+     * (the true response time is then longer); with a script, a committed transaction: from its due
+     * time to the answer to COMMIT, without think time */ \
     X(RESPONSE, "response", 3, WITH_RATE, TOTALS, "append_response_duration_seconds", \
       "Time from when a batch or transaction was due until its answer, or until append gave up.") \
     /* a count or query that succeeds: from call to return */ \
     X(READ, "read", 1, ALWAYS, INTERVALS, "append_read_duration_seconds", "Time of a read.") \
     /* a successful open after a loss or with --churn: from call to return */ \
-    /* The first opens are counted apart, as CONNECT, because all sessions make them at once. */ \
+    /* The first connects are timed separately, as CONNECT, because all sessions make them at the
+     * same time. */ \
     X(RECONNECT, "reconnect", 4, RECONNECTING, TOTALS, "append_reconnect_duration_seconds", \
       "Time of a connect after a loss or a churn.") \
     /* from the detection of a lost connection until the session can append again */ \
-    /* Pauses and failed tries to reconnect are included. */ \
+    /* Includes pauses and failed tries to reconnect. */ \
     X(RECOVER, "recover", 5, RECOVERING, TOTALS, "append_recover_duration_seconds", \
       "Time from the loss of a connection until the session could append again.") \
     /* a committed transaction: from the call of its first BEGIN to the answer to COMMIT */ \
-    /* All tries and back-off are included; think time is not. */ \
+    /* Includes all tries and back-off, but no think time. */ \
     X(TRANSACTION, "transaction", 6, WITH_SCRIPT, INTERVALS, \
       "append_transaction_duration_seconds", \
       "Time from a transaction's first begin to its commit.") \
     /* a committed transaction: from its last try's BEGIN to COMMIT's answer, without think time */ \
     X(TRY, "try", 7, WITH_SCRIPT, TOTALS, "append_try_duration_seconds", \
       "Time from the beginning of a transaction's latest try to its commit.") \
-    /* BEGIN, COMMIT and ROLLBACK that append sends around a script's transaction: until the answer */ \
+    /* BEGIN, COMMIT and ROLLBACK that this program sends for a script's transaction: until the
+     * answer */ \
     /* Only calls that succeed are timed. */ \
     X(BEGIN, "begin", 8, WITH_SCRIPT, TOTALS, "append_begin_duration_seconds", \
       "Time of a transaction's BEGIN.") \
@@ -494,23 +506,23 @@ enum operation_id {
 struct figure {
     const char *key;
     const char *path;
-    const char *label; /* the name that people read; NULL if the figure is in no group */
+    const char *label; /* the name in reports; NULL if the figure is in no group */
     enum figure_unit unit;
     enum figure_group group;
     enum figure_better better;
-    int counter; /* the counter that has the value, of enum recorder_counter; -1: the figure is not
-                    a counter */
+    int counter; /* the counter with the figure's value (enum recorder_counter); -1 = the figure is
+                    not a counter */
     const char *metric; /* name of the metric in Prometheus; NULL if the figure is not exported */
     const char *metric_help;
     const char *metric_selector;
 };
 extern const struct figure figure_table[FIGURES];
 
-/* The property that a plan must have for an operation to exist. */
+/* The property of a plan with which an operation occurs. */
 enum operation_when {
     OPERATION_ALWAYS = 1,
     OPERATION_WITH_RATE = 2,
-    OPERATION_RECONNECTING = 4, /* sessions reconnect: after a loss, or with --churn */
+    OPERATION_RECONNECTING = 4, /* sessions reconnect, after a loss or with --churn */
     OPERATION_RECOVERING = 8,
     OPERATION_WITH_SCRIPT = 16,
 };
@@ -567,23 +579,23 @@ struct operation {
 enum operation_count {
     COUNT_TABLE(COUNT_AS_ID, COUNT_AS_ID) OPERATION_COUNTS,
     COUNTS_OF_TRANSACTIONS = COUNT_BEGUN, /* the first count that only transactions have */
-    COUNTS_OF_ENDS = COUNT_COMMITTED,     /* the first count of an outcome of transactions;
-                                             COUNTS_OF_ENDS_LAST is the last such count */
+    COUNTS_OF_ENDS = COUNT_COMMITTED,     /* the first count of the outcomes of transactions;
+                                             COUNTS_OF_ENDS_LAST is the last one */
     COUNTS_OF_ENDS_LAST = COUNT_UNFINISHED,
     COUNTS_OF_RETRIES = COUNT_RETRIES_DEADLOCK,
 };
-/* for each count from COUNT_BEGUN on, the counter with the sum of the count over all
+/* for each count from COUNT_BEGUN on, the counter that contains the sum of this count over all
  * transactions */
 extern const enum recorder_counter operation_count_sums[OPERATION_COUNTS];
 /* names of the counts: "sent", … */
 extern const char *const operation_count_names[OPERATION_COUNTS];
 extern const char *const operation_kind_names[]; /* names of the kinds: "transaction", "read", … */
 
-/* A point of a latency distribution that is reported. */
+/* A reported value of a latency distribution: a percentile, the mean or the maximum. */
 struct figure_point {
     char key[12];          /* key in column names and JSON, "p999" */
     char title[12];        /* title for people, "p99.9" */
-    double quantile;       /* the quantile; 0: the mean; 1: the maximum */
+    double quantile;       /* 0 < quantile < 1; 0 = the mean; 1 = the maximum */
     bool is_in_files_only; /* the text report and the page do not show the point */
 };
 
@@ -593,21 +605,21 @@ struct figure_points {
     struct figure_point entries[FIGURE_POINTS_MAX];
 };
 
-/* Returns the points that every run has in its files. */
+/* Returns the points that the files of every run contain. */
 struct figure_points figure_points_default(void);
 
 /* Reads a percentile with its decimals, "99.9", up to the end or a comma. Returns the number of
- * characters; 0: this is not a percentile from 1 to 99.9999. A percentile below 10 is whole,
- * because the key of 5.5 would be the key of 55. */
+ * characters, or 0 if the text is not a percentile from 1 to 99.9999. A percentile below 10 must be
+ * a whole number, because 5.5 would have the same key as 55. */
 size_t figure_point_parse(const char *text, struct figure_point *point);
 
-/* Adds a percentile. If the list already has the percentile, the existing entry becomes visible
- * unless `point` is_in_files_only. Returns false if there is no room. */
+/* Adds a percentile. If the list already has the percentile and point->is_in_files_only is false,
+ * clears is_in_files_only of the existing entry. Returns false if the list is full. */
 bool figure_points_add(struct figure_points *points, const struct figure_point *point);
 
-/* Shows the percentiles of a list, "50,90,99.9", in place of the default percentiles, which stay in
- * the files. Returns false if a percentile is wrong or has no room; *wrong then points at this
- * percentile. */
+/* Makes reports show the percentiles of a list, "50,90,99.9", instead of the default percentiles.
+ * The files still contain the default percentiles. Returns false if a percentile is wrong or does
+ * not fit into *points; *wrong then points to this percentile. */
 bool figure_points_show(struct figure_points *points, const char *list, const char **wrong);
 
 /* The operations of a plan: first the operations of OPERATION_TABLE, indexed by enum operation_id,
@@ -617,7 +629,8 @@ struct operation_list {
     struct operation entries[OPERATIONS_MAX];
     unsigned when;               /* bits of enum operation_when that apply to the plan */
     struct figure_points points; /* the points that are reported for each operation */
-    bool has_waits; /* the plan polls waits, so the figures of each call include shares of waits */
+    bool has_waits; /* this program polls the server for waits, so the figures of each call include
+                       shares of waits */
 };
 
 /* Keys of the classes of waits: "log" in the column append_waits_log_percent. */
@@ -626,39 +639,41 @@ extern const char *const figure_wait_keys[WAIT_CLASSES];
 /* Returns the class with this key; WAIT_CLASSES for any other text. */
 enum wait_class figure_wait_class(const char *key);
 
-/* Returns a list with the operations of OPERATION_TABLE, in which only the operations with
- * OPERATION_ALWAYS are used. */
+/* Returns the operations of OPERATION_TABLE. Sets `when` to OPERATION_ALWAYS. */
 struct operation_list operation_list_all(void);
 
-/* Adds a scripted operation; `name` is borrowed. Returns false if the list is full. */
+/* Adds an operation of a script; `name` is borrowed. Returns false if the list is full. */
 bool operation_list_add(struct operation_list *list, const char *name, enum operation_kind kind);
 
-/* Writes the name that distinguishes an operation from all others: "append", "statement.insert",
- * "transaction.transfer". Returns `key`. */
+/* Writes the unique name of an operation: "append", "statement.insert", "transaction.transfer".
+ * Returns `key`. */
 const char *operation_key(const struct operation *operation, char key[FIGURE_KEY_BYTES]);
 
-/* Returns the index in list->entries of the operation whose columns come at position `place`, from
- * 0. The columns of the operations are not in the order of the list: see OPERATION_TABLE. */
+/* Returns the index in list->entries of the operation whose columns are at position `place` (from
+ * 0) among the columns of all operations. The order of the columns differs from the order of the
+ * list; see OPERATION_TABLE. */
 size_t operation_at(const struct operation_list *list, size_t place);
 
-/* Returns false if a run of this plan never makes a call of the operation. */
+/* Returns whether the operation can occur in a run of this plan. */
 bool operation_is_used(const struct operation_list *list, size_t operation);
 
 struct figure_value {
     bool is_known;
-    uint64_t count;   /* value of the units COUNT, ID and FLAG; for a counter, valid even if the
-                         figure is unknown */
-    double number;    /* value of all other units; for WORD, the number that stands for the word */
-    const char *text; /* value of TEXT and WORD; borrowed; NULL and "" = no text */
+    uint64_t count; /* value of a figure with unit COUNT, ID or FLAG; for a counter, valid even if
+                       is_known is false */
+    double number;  /* value of a figure with any other unit; for WORD, the number that the word
+                       stands for */
+    const char
+        *text; /* value of a figure with unit TEXT or WORD; borrowed; NULL and "" = no text */
 };
 
 struct figure_latency {
-    uint64_t count; /* calls that were timed; 0: the points are unknown */
+    uint64_t count; /* number of calls that were timed; 0 = the points are unknown */
     double points_ms[FIGURE_POINTS_MAX];
 };
 
-/* For each class of waits, the share of the time in an operation's calls that these waits took, in
- * percent. */
+/* For each class of waits, the percentage of the time of an operation's calls that was spent in
+ * these waits. */
 struct figure_waits {
     bool is_known;
     double percents[WAIT_CLASSES];
@@ -676,41 +691,41 @@ struct figure_set {
     char note[160];
 };
 
-/* Reads a figure as a number; a figure of unit WORD gives the number for its word. Returns false if
- * the figure is unknown or a text. */
+/* Stores a figure as a number in *value; for the unit WORD, the number that the word stands for.
+ * Returns false if the figure is unknown or a text. */
 bool figure_get(const struct figure_set *set, enum figure_id id, double *value);
 
 /* Returns the text of a figure; "" if the figure has no text. */
 const char *figure_text(const struct figure_set *set, enum figure_id id);
 
-/* Returns whether the run appended rows; always true without a script. If a script writes only with
- * statements, the run has no throughput in rows and no method. */
+/* Returns whether the run appended rows in batches; always true without a script. A script may
+ * write only with statements; its run then has no throughput in rows and no method. */
 bool figure_has_rows(const struct figure_set *set);
 
-/* A value under a name: a cell of a CSV file, a member of a JSON object. */
+/* A value with its name: a cell of a CSV file or a member of a JSON object. */
 struct figure_cell {
     char key[FIGURE_KEY_BYTES];
     enum figure_unit unit;
     struct figure_value value;
 };
 
-/* Goes through the columns of summary.csv; the caller sets *at to 0 before the first call. Returns
- * false after the last column. */
+/* Fills *cell with the next column of summary.csv. The caller sets *at to 0 before the first call.
+ * Returns false after the last column. */
 bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_cell *cell);
 
-/* Goes through the figures of an operation that a script names: "sent", "p99_ms"; the caller sets
+/* Fills *cell with the next figure of an operation of a script: "sent", "p99_ms". The caller sets
  * *at to 0 before the first call. For a statement the counts of transactions are unknown; for a
  * transaction the counts of statements are unknown. Returns false after the last figure. */
 bool figure_next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
                                 struct figure_cell *cell);
 
-/* Return whether figures of this unit are numbers or stand for numbers, and whether they are whole
- * numbers. */
+/* figure_is_number returns whether figures of this unit are numbers or words that stand for
+ * numbers. figure_is_whole returns whether they are whole numbers. */
 bool figure_is_number(enum figure_unit unit);
 bool figure_is_whole(enum figure_unit unit);
 
-/* Formats a value for a CSV file, without quotes; "" if the value is unknown. Returns the value's
- * own text, or `text`. The decimal point follows LC_NUMERIC. */
+/* Formats a value for a CSV file, without quotes; "" if the value is unknown. Returns value->text
+ * or `text`. Uses the decimal point of LC_NUMERIC. */
 const char *figure_format(enum figure_unit unit, const struct figure_value *value,
                           char text[FIGURE_TEXT_BYTES]);
 
@@ -718,11 +733,11 @@ const char *figure_format(enum figure_unit unit, const struct figure_value *valu
  * of operations, which are not in the table. */
 const struct figure *figure_of_key(const char *key);
 
-/* Returns whether a figure is about transactions, which only runs with a script have. */
+/* Returns whether only runs with a script have the figure, because it is about transactions. */
 bool figure_needs_script(enum figure_id id);
 
-/* Returns the unit of the figure with this key. If the key is not in the table, the end of the key
- * decides the unit. */
+/* Returns the unit of the figure with this key. If the key is not in the table, derives the unit
+ * from the end of the key. */
 enum figure_unit figure_unit_of(const char *key);
 
 /* Return the text of the unit at the end of the key ("_rows_per_s", ""), and the text of the unit

@@ -28,7 +28,7 @@ bool saved_has_file(const char *folder, const char *file)
            access(path, F_OK) == 0;
 }
 
-/* Copies a folder's name without a slash at the end. */
+/* Copies a folder's name without slashes at the end. */
 static enum status take_folder(char own[SAVED_RUN_PATH_BYTES], const char *folder,
                                struct error *error)
 {
@@ -103,19 +103,19 @@ static void read_figure(struct saved_run *run, enum figure_id id)
     value->count = value->is_known ? strtoull(value->text, NULL, 10) : 0;
 }
 
-/* The contents of a run's run.json and summary.csv or, before the run has ended, texts in place of
- * these contents. */
+/* The contents of a run's run.json and summary.csv. Before the run has ended, other texts take
+ * their place. */
 struct outcome_files {
     const char *json, *summary;
 };
 
-/* The contents for a run that has no run.json and summary.csv because the run has not ended. */
+/* The texts for a run that has no run.json and summary.csv because the run has not ended. */
 static const struct outcome_files unfinished = {
     "{}", "verdict,verdict_reason\nUNFINISHED,\"the run has not ended, or was ended "
           "before it could write "
           "its result: only its per-second figures are known\"\n"};
 
-/* Takes the contents of run.json and summary.csv from texts. */
+/* Parses the contents of run.json and summary.csv. */
 static enum status parse_outcome(struct saved_run *run, const struct outcome_files *texts,
                                  struct error *error)
 {
@@ -129,9 +129,8 @@ static enum status parse_outcome(struct saved_run *run, const struct outcome_fil
     return csv_table_parse(&run->summary, "summary.csv", summary, error);
 }
 
-/* Reads the files of a run. `texts`: the contents of run.json and summary.csv; NULL: these two
- * files are also read.
- */
+/* Reads the files of a run. `texts` has the contents of run.json and summary.csv; with NULL, the
+ * function also reads these two files. */
 static enum status read_files(struct saved_run *run, const char *json_path,
                               const struct outcome_files *texts, struct error *error)
 {
@@ -168,7 +167,7 @@ static enum status read_files(struct saved_run *run, const char *json_path,
     return status;
 }
 
-/* Writes the path of run.json or, for a search, find-max.json. */
+/* Writes the path of run.json or, for a search, the path of find-max.json. Sets run->is_search. */
 static void find_json(struct saved_run *run, char path[PATH_BYTES])
 {
     snprintf(path, PATH_BYTES, "%s/run.json", run->folder);
@@ -258,8 +257,9 @@ static enum status refuse(const struct saved_sweep *sweep, const char *what, str
     return STATUS_REJECTED;
 }
 
-/* Reads sweep.json. Sets is_own from the same open file, because a moment later the file's name may
- * belong to another file. Refuses anything but a regular file: reading a pipe could block. */
+/* Reads sweep.json. Sets is_own from the same open file, because the file's name may belong to a
+ * different file a moment later. Accepts only a regular file, because reading a pipe could
+ * block. */
 static enum status read_sweep_json(struct saved_sweep *sweep, struct error *error)
 {
     const int folder = open(sweep->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -319,7 +319,7 @@ static bool read_list(const json_t *json, json_int_t least, uint64_t *list, size
 
 static bool read_variants(const json_t *json, struct saved_variants *variants)
 {
-    /* number of variants; 0: the sweep had no --vary, or an older version wrote the file */
+    /* 0 variants: the sweep had no --vary, or an older version wrote the file */
     const size_t count = json_array_size(json);
     bool is_valid = count <= SAVED_SWEEP_LIST_MAX;
     variants->count = count == 0 ? 1 : count;
@@ -387,8 +387,8 @@ enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error
     return STATUS_OK;
 }
 
-/* Reads a run of sweep.json. *run has the sizes and the name that the run at this place must have;
- * returns false if `json` has other values. */
+/* Reads a run of sweep.json. The caller has set the sizes and the name in *run. Returns false if
+ * `json` has different sizes or a different name. */
 static bool read_run(struct saved_sweep_run *run, const json_t *json)
 {
     const char *name = json_string_value(json_object_get(json, "folder"));
@@ -499,8 +499,8 @@ size_t saved_sweep_count(const struct saved_sweep *sweep, enum saved_state state
     return count;
 }
 
-/* Returns the table with the figures of a run, and sets *row to the run's row in the table. If the
- * run has no figures, *row is a row past the end. */
+/* Returns the table with the figures of a run, and sets *row to the run's row in the table. Sets
+ * *row to a row past the end if the run has no figures. */
 static const struct csv_table *table_of(const struct saved_sweep *sweep,
                                         const struct saved_sweep_run *run, size_t *row)
 {
@@ -562,7 +562,8 @@ json_t *saved_sweep_changes(const struct saved_sweep *sweep)
             first = json_incref(settings);
             first_run = sweep->runs[i].name;
         }
-        /* a server that reported no settings in this run has not changed any */
+        /* if the server reported no settings in this run, compare the first run with itself and
+         * find no change */
         json_t *const sides[] = {first, json_object_size(settings) > 0 ? settings : first};
         for (size_t side = 0; side < 2; side++) {
             const char *key;

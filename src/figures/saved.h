@@ -1,9 +1,9 @@
 /*
  * Reads back the folders of runs and sweeps, for sweep, report and compare.
  *
- * Figures are named by the columns of summary.csv. A run that has not ended, or that was ended
- * before append wrote all files of the run, has an empty run.json. The only figures of such a run
- * are the rows of intervals.csv and samples.csv.
+ * A figure has the name of its column in summary.csv. A run that has not ended, or whose process
+ * was ended before it wrote all files, has an empty run.json. The only figures of such a run are
+ * the rows of intervals.csv and samples.csv.
  *
  * The folder of a sweep:
  *
@@ -59,8 +59,9 @@
 #include "figures/figures.h"
 #include "figures/statistics.h"
 
-/* The formats of run.json and sweep.json; no other format is understood. A format is raised when a
- * member changes its meaning or is removed, and not for new members. */
+/* The format numbers of run.json and sweep.json. Files with any other number are refused. The
+ * number increases when a member is removed or changes its meaning, but not when a member is
+ * added. */
 enum {
     SAVED_RUN_FORMAT = 2,
     SAVED_SWEEP_FORMAT = 1,
@@ -68,16 +69,17 @@ enum {
 
 enum {
     SAVED_RUN_PATH_BYTES = 1024,
-    SAVED_SWEEP_LIST_MAX = 100, /* most sessions, records, variants or repeats */
+    SAVED_SWEEP_LIST_MAX = 100, /* maximum length of each list: sessions, records, variants; and
+                                   maximum number of repeats */
     SAVED_SWEEP_VARIANT_BYTES = 64,
-    /* two numbers of 20 digits, a repeat of up to 10, their separators, and the variant */
+    /* two numbers of up to 20 digits, a repeat of up to 10 digits, separators, and the variant */
     SAVED_SWEEP_NAME_BYTES = 20 + 1 + 20 + 1 + 1 + 10 + SAVED_SWEEP_VARIANT_BYTES,
     SAVED_SWEEP_REASON_BYTES = 512,
 };
 
 /*
- * A CSV file (RFC 4180) read whole: a header and rows of cells. An incomplete last line, as an
- * interrupted run leaves it, is left out.
+ * The contents of a CSV file (RFC 4180): a header and rows of cells. An incomplete last line,
+ * which an interrupted run can leave, is ignored.
  */
 struct csv_table {
     char *text;   /* content of the file; owned; the cells point into this text */
@@ -86,10 +88,10 @@ struct csv_table {
     size_t rows; /* number of rows, without the header */
 };
 
-/* Parses `text`, which ends in NUL. *table takes ownership of `text`; a failure frees it. `name` is
- * for the error. Returns REJECTED if memory runs out, or if `text` is not CSV: it has no header, a
- * row and the header have different numbers of cells, text follows a quoted cell, or a line ends
- * with a carriage return alone. */
+/* Parses `text`, which ends with NUL. Takes ownership of `text`, and frees it on failure. `name` is
+ * the file's name for the error. Returns REJECTED if out of memory, or if `text` is not CSV: it has
+ * no header, a row and the header have different numbers of cells, text follows a quoted cell, or a
+ * line ends with a carriage return alone. */
 enum status csv_table_parse(struct csv_table *table, const char *name, char *text,
                             struct error *error);
 
@@ -105,11 +107,11 @@ size_t csv_table_column(const struct csv_table *table, const char *name);
 /* Returns a cell; "" if the cell is empty, or the row or the column does not exist. */
 const char *csv_table_text(const struct csv_table *table, size_t row, size_t column);
 
-/* The largest number of a figure. Sums and ratios of numbers up to this one are finite, and whole
- * numbers fit into 64 bits. */
+/* The maximum value of a figure. Sums and ratios of numbers up to this maximum are finite, and
+ * whole numbers up to it fit into 64 bits. */
 #define CSV_NUMBER_MAX 1e18
 
-/* Reads a cell as a number. Returns false, with 0 in *value, if the row or the column does not
+/* Reads a cell as a number. Returns false and sets *value to 0 if the row or the column does not
  * exist, or if the cell is empty, is not a number, or exceeds CSV_NUMBER_MAX. */
 bool csv_table_number(const struct csv_table *table, size_t row, size_t column, double *value);
 
@@ -119,35 +121,34 @@ struct saved_run {
                                           end */
     json_t *json;                      /* content of run.json; owned */
     struct csv_table summary;          /* summary.csv, which has one row */
-    bool is_unfinished;                /* the run has not ended, and has only intervals
-                                          and samples */
-    bool is_running;                   /* the run goes on: files that are written at its end are
-                                          empty */
-    bool is_search;                    /* the folder is a search's (find-max), and `json` is
-                                          find-max.json */
-    struct csv_table levels;           /* levels.csv of a search; empty for a run */
-    struct csv_table intervals;        /* a row for each interval of about a second */
-    struct csv_table samples;          /* a row for each sample of CPU and memory */
+    bool is_unfinished; /* the run has not ended; only its intervals and samples exist */
+    bool is_running;    /* the run is still running; the tables of files that are written at its end
+                           are empty */
+    bool is_search;     /* the folder belongs to a search (find-max), and `json` is the content of
+                           find-max.json */
+    struct csv_table levels;    /* levels.csv of a search; empty for a run */
+    struct csv_table intervals; /* a row for each interval of about a second */
+    struct csv_table samples;   /* a row for each sample of CPU and memory */
     /* a row for each host and interval; empty without several hosts */
     struct csv_table hosts_intervals;
-    /* a row for each operation and interval, with a script; empty unless charts are being made */
+    /* a row for each operation of a script and interval; empty without a script, or if the caller
+     * makes no charts */
     struct csv_table operations_intervals;
-    struct figure_set figures; /* figures of summary.csv, and figures that only run.json
-                                  has; without the operations' figures */
+    struct figure_set figures; /* figures of summary.csv, and figures that only run.json has; the
+                                  operations' figures are not filled */
 };
 
 /* Returns whether the folder has a file of this name: "run.json", "sweep.json". */
 bool saved_has_file(const char *folder, const char *file);
 
-/* Reads the files of a run or search that has ended, and, with `takes_unfinished`, of a run that
+/* Reads the files of a run or search that has ended; with `takes_unfinished`, also of a run that
  * has not ended. Returns REJECTED if a file is missing or wrong; *error then names the file, and
- * *run owns nothing.
- */
+ * *run owns nothing. */
 enum status saved_run_read(struct saved_run *run, const char *folder, bool takes_unfinished,
                            struct error *error);
 
-/* Reads the files of a run or search that is going on. `json` and `summary` are what run.json and
- * summary.csv would contain now. */
+/* Reads the files of a run or search that is still running. `json` and `summary` have the contents
+ * that run.json and summary.csv would have now. */
 enum status saved_run_read_running(struct saved_run *run, const char *folder, const char *json,
                                    const char *summary, struct error *error);
 void saved_run_free(struct saved_run *run);
@@ -172,8 +173,8 @@ enum saved_state {
 /* names of the states: "pending", "done", "failed" */
 extern const char *const saved_state_names[SAVED_STATES];
 
-/* The variants of a sweep. No two texts are equal. Without --vary the only text is "". The bytes
- * after a text are 0. */
+/* The variants of a sweep. All texts are different. Without --vary the only text is "". The unused
+ * bytes after each text are 0. */
 struct saved_variants {
     char texts[SAVED_SWEEP_LIST_MAX][SAVED_SWEEP_VARIANT_BYTES];
     size_t count;
@@ -187,9 +188,9 @@ struct saved_sweep_run {
     char name[SAVED_SWEEP_NAME_BYTES]; /* name of the run's folder, which may not exist yet */
     enum saved_state state;
     int exit_code;                         /* exit code of the run; valid when the run has ended */
-    char reason[SAVED_SWEEP_REASON_BYTES]; /* reason why the exit code is not 0; else "" */
-    double wall_s;                         /* time for which the program ran, in s; 0 = unknown */
-    bool has_row;                          /* `row` is the index of the run's row in sweep.csv */
+    char reason[SAVED_SWEEP_REASON_BYTES]; /* why the exit code is not 0; "" if it is 0 */
+    double wall_s; /* how long the program of the run was running, in s; 0 = unknown */
+    bool has_row;  /* `row` is the index of the run's row in sweep.csv */
     size_t row;
     /* summary.csv of a run that has just ended; used in place of `row`; owned */
     struct csv_table summary;
@@ -199,7 +200,7 @@ struct saved_sweep {
     char folder[SAVED_RUN_PATH_BYTES]; /* the folder as the user named it, without a slash at the
                                           end */
     json_t *json; /* content of sweep.json; owned; NULL = the sweep was not read from a folder */
-    bool is_own;  /* the folder and sweep.json belong to this user */
+    bool is_own;  /* this user owns the folder and sweep.json */
     struct csv_table table; /* sweep.csv; empty before the first run has ended */
     uint64_t sessions[SAVED_SWEEP_LIST_MAX];
     size_t sessions_count;
@@ -219,13 +220,13 @@ enum status saved_sweep_make_runs(struct saved_sweep *sweep, struct error *error
 enum status saved_sweep_read(struct saved_sweep *sweep, const char *folder, struct error *error);
 void saved_sweep_free(struct saved_sweep *sweep);
 
-/* Return the number of columns, and the number of cells, of the table with a line for each number
- * of sessions and a column for each number of records or variant. */
+/* Return the number of columns and the number of cells of the sweep's table. The table has a line
+ * for each number of sessions, and a column for each pair of number of records and variant. */
 size_t saved_sweep_columns(const struct saved_sweep *sweep);
 size_t saved_sweep_cells(const struct saved_sweep *sweep);
 
-/* Writes a column's title. The title has what distinguishes the columns: the variant, the number of
- * records (given as the text `records`), or both. Returns `text`. */
+/* Writes a column's title: the variant, the number of records (`records`, already formatted), or
+ * both, depending on which of them differ between the columns. Returns `text`. */
 const char *saved_sweep_column(const struct saved_sweep *sweep, size_t column, const char *records,
                                char text[SAVED_SWEEP_NAME_BYTES]);
 
@@ -240,19 +241,19 @@ const char *saved_sweep_text(const struct saved_sweep *sweep, const struct saved
 bool saved_sweep_number(const struct saved_sweep *sweep, const struct saved_sweep_run *run,
                         const char *column, double *value);
 
-/* Collects the values that a figure has in the done runs of a cell. `name` is the figure's column
- * of summary.csv, and `cell` is the index of the cell's first run. Returns the number of values. */
+/* Stores the values of a figure in the done runs of a cell. `name` is the figure's column of
+ * summary.csv, and `cell` is the index of the cell's first run. Returns the number of values. */
 size_t saved_sweep_values(const struct saved_sweep *sweep, size_t cell, const char *name,
                           double values[SAVED_SWEEP_LIST_MAX]);
 
-/* Computes a figure of a cell over the cell's done runs. `sessions` and `column` are indexes.
- * Returns false if no run has the figure. */
+/* Summarises a figure over the done runs of a cell. `sessions` and `column` are the indexes of the
+ * cell. Returns false if no run has the figure. */
 bool saved_sweep_figure(const struct saved_sweep *sweep, size_t sessions, size_t column,
                         const char *name, struct spread *figure);
 
 /* Compares the server settings in the run.json of all done runs with the settings of the first done
  * run that reported settings. Returns the settings that differ: [{"setting", "run", "value",
- * "other_run", "other_value"}, ...], each setting once, with the first other run that differs. The
+ * "other_run", "other_value"}, ...], each setting once, with the first run in which it differs. The
  * caller owns the result; NULL when out of memory. */
 json_t *saved_sweep_changes(const struct saved_sweep *sweep);
 

@@ -25,7 +25,7 @@ struct spread spread_of(double *values, size_t count)
     const size_t middle = count / 2;
     const double upper = values[middle];
     return (struct spread){
-        /* half the sum of the two values is not used, because the sum might not be finite */
+        /* computed without the sum of the two values, which might not be finite */
         .median = count % 2 == 1 ? upper : values[middle - 1] + (upper - values[middle - 1]) / 2,
         .lowest = values[0],
         .highest = values[count - 1],
@@ -61,9 +61,9 @@ static double beta_fraction(double a, double b, double x)
     return fraction;
 }
 
-/* Returns the share of Student's t distribution with `dof` > 0 degrees of freedom below `t` > 0, by
- * the incomplete beta function (Abramowitz and Stegun 26.7.1; its continued fraction by Lentz's
- * method). The error is below 1e-10. */
+/* Returns the probability that a value of Student's t distribution with `dof` > 0 degrees of
+ * freedom is below `t` > 0. Uses the incomplete beta function (Abramowitz and Stegun 26.7.1), whose
+ * continued fraction is computed with Lentz's method. The error is below 1e-10. */
 static double student(double t, double dof)
 {
     const double a = dof / 2, b = 0.5, x = dof / (dof + t * t);
@@ -75,7 +75,7 @@ static double student(double t, double dof)
     return 1 - tail / 2;
 }
 
-/* Returns the t below which the share `p` of the distribution lies, 0.5 < p < 1. */
+/* Returns the t below which a value lies with probability `p`, 0.5 < p < 1. */
 static double student_quantile(double p, double dof)
 {
     double low = 0, high = 1;

@@ -1,6 +1,6 @@
 /*
- * Summarises repeated measurements of a figure, and compares the measurements of A and B. Functions
- * without side effects, except that spread_of sorts its argument.
+ * Summarises repeated measurements of a figure, and compares the measurements of two sides, A and
+ * B. The functions have no side effects, except that spread_of sorts its argument.
  *
  * The comparison is Welch's t test on logarithms. With m the mean and s² the variance (over n - 1)
  * of the logarithms of n repeats of each side:
@@ -45,8 +45,8 @@ enum {
     STATISTICS_REPEATS_MIN = 3
 };
 
-/* Computes the geometric mean of b divided by the geometric mean of a. Returns false if a side has
- * fewer than STATISTICS_REPEATS_MIN values, or if a value is not above 0. */
+/* Computes the ratio of the geometric mean of `b` to the geometric mean of `a`. Returns false if
+ * `a` or `b` has fewer than STATISTICS_REPEATS_MIN values, or if a value is not above 0. */
 bool statistics_compare_repeats(const double *a, size_t a_count, const double *b, size_t b_count,
                                 struct statistics_ratio *ratio);
 
@@ -64,7 +64,7 @@ bool statistics_compare_repeats(const double *a, size_t a_count, const double *b
  */
 struct statistics_share {
     double share, low, high;
-    double half; /* half of the interval's width, before the interval was cut */
+    double half; /* half of the interval's width before the interval is limited to 0 … 1 */
 };
 bool statistics_share(const double *parts, const double *wholes, size_t count,
                       struct statistics_share *share);
