@@ -15,19 +15,20 @@ enum {
     PATH_SHOWN_BYTES = 80
 };
 
-/* The reading of option files (--options) that a command line names. The command line itself has
- * been read before. */
+/* The state while reading the option files (--options) of a command line. The command line itself
+ * has already been read. */
 struct reading {
     struct plan *plan;
     const struct command_form *form;
     const struct given_list *line; /* options of the command line */
     const char *first_operand;     /* first operand of the command line, or NULL */
     int operands;
-    size_t files;   /* number of files that were read so far */
+    size_t files;   /* number of files read so far */
     bool is_placed; /* the error names a file and a line */
 };
 
-/* Returns a copy of a text that is kept until the program ends. NULL: out of memory. */
+/* Returns a copy of a text, which is valid until the program ends. Returns NULL if out of
+ * memory. */
 static const char *keep(const char *text)
 {
     struct kept {
@@ -68,7 +69,7 @@ static bool is_named(const struct reading *reading, const char *name)
     return entry != NULL && is_given(reading, entry);
 }
 
-/* Takes a line whose name is not an option of this command. */
+/* Handles a line whose name is not an option of this command. */
 static enum exit_code take_other(struct reading *reading, const char *name, const char *value,
                                  struct error *error)
 {
@@ -97,7 +98,7 @@ static enum exit_code take_other(struct reading *reading, const char *name, cons
                         nearest.name == NULL ? "" : nearest.name, nearest.name == NULL ? "" : "'?");
 }
 
-/* Takes an option or an operand of a file. `value` is NULL if the line has only a name. */
+/* Handles an option or operand from a file. `value` is NULL if the line has only a name. */
 static enum exit_code take(struct reading *reading, const char *name, const char *value,
                            struct error *error)
 {
@@ -123,8 +124,8 @@ static enum exit_code take(struct reading *reading, const char *name, const char
     }
     if (strcmp(name, "sessions") == 0 && reading->form->command != COMMAND_SWEEP &&
         reading->first_operand != NULL && !option_is_target(reading->first_operand)) {
-        /* the first of several operands is SESSIONS, and replaces the SESSIONS of the file; a
-         * single operand may also be a port */
+        /* of several operands on the command line, the first is SESSIONS and replaces the SESSIONS
+         * of the file; a single operand may also be a port */
         return reading->operands > 1
                    ? EXIT_CODE_OK
                    : usage_refuse(error,
@@ -163,8 +164,8 @@ static enum exit_code include(struct reading *reading, const char *name, const c
     return read_file(reading, included, depth + 1, error);
 }
 
-/* Takes a line that has no blanks at its beginning and end. Messages do not show the line, because
- * the line may contain a password. */
+/* Handles a line without blanks at its beginning and end. Messages do not show the line, because it
+ * may contain a password. */
 static enum exit_code take_line(struct reading *reading, char *line, const char *path, int depth,
                                 struct error *error)
 {
@@ -192,7 +193,7 @@ static enum exit_code take_line(struct reading *reading, char *line, const char 
     return take(reading, line, has_value ? value : NULL, error);
 }
 
-/* Adds "PATH HASH" to the names of the files that were read. */
+/* Adds "PATH HASH" to plan->options_files. */
 static void note_file(struct plan *plan, const char *path, uint64_t hash)
 {
     char *const names = plan->options_files;
@@ -200,7 +201,7 @@ static void note_file(struct plan *plan, const char *path, uint64_t hash)
     const int length =
         snprintf(names + used, room, "%s%s %016" PRIx64, used == 0 ? "" : ", ", path, hash);
     if (length < 0 || (size_t)length >= room) {
-        /* a name that does not fit is left out, because half a name would mislead */
+        /* leave out a name that does not fit, because half a name would mislead */
         snprintf(names + used, room, "%s", room > strlen(", ...") ? ", ..." : "");
     }
 }
@@ -306,7 +307,7 @@ static enum exit_code read_file(struct reading *reading, const char *path, int d
     return code;
 }
 
-/* Reads the files of options that the command line names. */
+/* Reads all option files that the command line names. */
 static enum exit_code read_files(struct plan *plan, const struct command_form *form,
                                  const struct given_list *line, const struct words *operands,
                                  struct error *error)
@@ -354,7 +355,7 @@ enum exit_code command_line_read(struct plan *plan, const struct command_form *f
         code = options_read_operands(plan, form, &operands, error);
     }
     for (int i = 1; i < argc && code != EXIT_CODE_OK; i++) {
-        /* --json counts even if --json follows the wrong option */
+        /* read --json even after the wrong option, so that the error is reported as JSON */
         plan->is_json = plan->is_json || strcmp(argv[i], "--json") == 0;
     }
     return code;
@@ -374,9 +375,9 @@ enum exit_code command_line_follow(struct plan *plan, const struct command_form 
     return code;
 }
 
-/* Returns whether a value contains a password. The target and the values of the options in `places`
- * may be connection strings. The value of another option is checked only if it looks like a URL or
- * a connection string. */
+/* Returns whether a value contains a password. Always checks the values of the options in `places`,
+ * which may be connection strings. Checks other values only if they look like a URL or a connection
+ * string. */
 static bool has_password(const char *name, const char *value)
 {
     static const char *const places[] = {"target", "host", "database", "user"};
@@ -389,7 +390,7 @@ static bool has_password(const char *name, const char *value)
     }
     const size_t bytes = strlen(value) + 1;
     char *redacted = malloc(bytes);
-    bool has = true; /* if memory runs out, the value counts as a value with a password */
+    bool has = true; /* if out of memory, assume that the value has a password */
     if (redacted != NULL) {
         target_redact(value, redacted, bytes);
         has = strcmp(redacted, value) != 0;
@@ -398,7 +399,7 @@ static bool has_password(const char *name, const char *value)
     return has;
 }
 
-/* Returns whether a line of a file can hold the value. */
+/* Returns whether the value can be written on a line of an option file. */
 static bool fits_line(const char *value)
 {
     const size_t length = strlen(value);
@@ -406,7 +407,8 @@ static bool fits_line(const char *value)
                            strchr(" \t", value[length - 1]) == NULL);
 }
 
-/* Prints a value. A value with a password is left out, so the line has to be completed by hand. */
+/* Prints a line of an option file. Leaves out a value with a password; the user then has to
+ * complete the line. */
 static void print_value(FILE *stream, const char *name, const char *value)
 {
     if (value != NULL && has_password(name, value)) {

@@ -20,21 +20,22 @@ static enum exit_code refuse(const struct plan *plan, struct error *error, const
     return usage_refuse(error, "--workload %.60s: %s", plan->script->name, why);
 }
 
-/* Checks that every session has a transaction, and every transaction a session. Sets the sizes of
- * the groups. */
+/* Sets the number of sessions of each group. Refuses a plan in which a session has no transaction,
+ * or a transaction has no session. */
 static enum exit_code size_groups(struct plan *plan, struct error *error)
 {
     const struct script *script = plan->script;
     uint64_t own_sessions = 0;
     double shares = 0; /* sum of the shares of the transactions so far */
-    const struct script_transaction *drawn = NULL; /* a transaction that is drawn by weight */
+    const struct script_transaction *drawn = NULL; /* a transaction that sessions draw by weight */
     char why[ERROR_TEXT_BYTES];
     for (size_t i = 0; i < script->transaction_count; i++) {
         const struct script_transaction *transaction = &script->transactions[i];
         unsigned *own = &plan->groups[i + 1].sessions;
         *own = transaction->is_share ? 0 : (unsigned)transaction->sessions;
         if (has_own_sessions(transaction) && transaction->is_share) {
-            /* rounds the sums of shares, so that shares that add up to 1.0 take every session */
+            /* round the sums of shares instead of each share, so that shares with the sum 1.0 take
+             * all sessions */
             const double before = round(shares * plan->sessions);
             shares += transaction->sessions;
             *own = (unsigned)fmax(round(shares * plan->sessions) - before, 1);
@@ -65,9 +66,9 @@ static enum exit_code size_groups(struct plan *plan, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Assigns the first sessions to the groups with a number of sessions. Assigns the other sessions to
- * the groups with a share and to group 0: each session goes to the group whose number of sessions
- * is furthest below the group's share (smooth weighted round-robin, as in nginx). */
+/* Assigns the first sessions to the groups that ask for a number of sessions. Distributes all other
+ * sessions among the groups with a share and group 0 by smooth weighted round-robin, as in nginx:
+ * each session goes to the group that is furthest below its share. */
 static void place_sessions(struct plan *plan, int64_t *credit)
 {
     const struct script *script = plan->script;
@@ -79,7 +80,7 @@ static void place_sessions(struct plan *plan, int64_t *credit)
             plan->places[next++] = (struct group_place){(unsigned)g, i};
         }
     }
-    /* the numbers of members, all 0, follow the credits in the same block of memory */
+    /* the same block of memory has, after the credits, the numbers of members, which begin at 0 */
     unsigned *members = (unsigned *)(void *)(credit + count);
     const int64_t left = plan->sessions - next;
     for (; next < plan->sessions; next++) {

@@ -4,8 +4,8 @@
  * Group 0 has the sessions that draw their transactions by weight; group i + 1 has the sessions of
  * transaction i. A transaction asks for a number of sessions, which are the first sessions of the
  * run, or for a share of all sessions. The sessions of groups with a share are spread evenly among
- * the sessions of group 0. So the shares also hold for the first N sessions of the run, as far as
- * whole numbers allow. A level of a search and a stage use only the first N sessions.
+ * the sessions of group 0, because a step of find-max and a stage use only the first N sessions of
+ * the run, and the shares should also be right for these N.
  */
 #ifndef PLAN_GROUPS_H
 #define PLAN_GROUPS_H
@@ -20,16 +20,17 @@ struct group_place {
 
 struct plan_group {
     unsigned sessions;
-    /* transactions/s of all sessions of the group together; constant 0: no rate */
+    /* transactions/s of all sessions of the group together; constant 0 = no rate */
     struct ramp rate;
 };
 
 /* Assigns all sessions of the plan to groups, if a transaction of the script has sessions or a rate
- * of its own. Fills plan->places and plan->groups, which the plan owns. Refuses too few sessions,
- * and sessions without a transaction. */
+ * of its own. Fills plan->places and plan->groups, which the plan owns. Returns EXIT_CODE_USAGE if
+ * the plan has too few sessions, or if a session has no transaction. */
 enum exit_code groups_assign(struct plan *plan, struct error *error);
 
-/* Returns the place of session `index`: without groups, group 0 and member `index`. */
+/* Returns the group and the member number of session `index`. Without groups these are group 0 and
+ * member `index`. */
 struct group_place plan_place(const struct plan *plan, unsigned index);
 
 #endif

@@ -27,7 +27,7 @@ enum {
     SHOWN_BYTES = 60
 };
 
-/* Defaults that the texts of the options also contain. */
+/* Defaults that also appear in the texts of the options. */
 #define RECONNECT_TRIES 20
 #define THRESHOLD_PERCENT 5
 #define DIGITS(number) DIGITS_OF(number)
@@ -79,7 +79,7 @@ static void set_number(const struct option_entry *entry, struct plan *plan, uint
     memcpy((char *)plan + entry->offset, low_bytes(&number, entry->bytes), entry->bytes);
 }
 
-/* Stores a value as the option's type says. */
+/* Checks and stores a value according to the option's type. */
 static enum exit_code store_by_type(const struct option_entry *entry, struct plan *plan,
                                     const char *value, struct error *error)
 {
@@ -332,8 +332,8 @@ static enum exit_code store_max_failed(const struct option_entry *entry, struct 
                : refuse(entry, value, "a number of transactions or a share of 1% to 100%", error);
 }
 
-/* Adds stages of sessions or of the rate. The stages say how long the run lasts, and stages of
- * sessions also say how many sessions the run has. */
+/* Adds stages of the number of sessions or of the rate. Sets the duration of the run and, with
+ * stages of sessions, the number of sessions. */
 static enum exit_code store_stages(const struct option_entry *entry, struct plan *plan,
                                    const char *value, struct error *error)
 {
@@ -389,7 +389,7 @@ static enum exit_code store_waits(const struct option_entry *entry, struct plan 
     return store_by_type(entry, plan, value == NULL ? wait_mode_words[WAITS_ON] : value, error);
 }
 
-/* Stores --recreate. Without names, only tables that append made are dropped. */
+/* Stores --recreate. Without names, only tables that this program created are dropped. */
 static enum exit_code store_recreate(const struct option_entry *entry, struct plan *plan,
                                      const char *value, struct error *error)
 {
@@ -402,7 +402,8 @@ static enum exit_code store_recreate(const struct option_entry *entry, struct pl
                                      "--recreate alone for tables that append made");
 }
 
-/* Stores PID or PID!. With the ! the process need not hold the server's port. */
+/* Stores PID or PID!. With the "!", the process need not be the one that listens on the server's
+ * port. */
 static enum exit_code store_server_pid(const struct option_entry *entry, struct plan *plan,
                                        const char *value, struct error *error)
 {
@@ -414,8 +415,8 @@ static enum exit_code store_server_pid(const struct option_entry *entry, struct 
     return store_by_type(entry, plan, length < sizeof number ? number : value, error);
 }
 
-/* Reads a number without a sign and an exponent, which strtod alone would accept. Returns the end
- * of the number; NULL if the text begins with something else. */
+/* Reads a number without sign or exponent, which strtod alone would accept. Returns the end of the
+ * number, or NULL if the text does not begin with such a number. */
 static const char *parse_decimal(const char *text, double *number)
 {
     const size_t length = strspn(text, "0123456789.");
@@ -424,7 +425,7 @@ static const char *parse_decimal(const char *text, double *number)
     return text[0] >= '0' && text[0] <= '9' && end == text + length ? end : NULL;
 }
 
-/* Stores a share of the transactions. Without a value, the share is all transactions. */
+/* Stores a share of the transactions. Without a value, stores the share of all transactions, 1. */
 static enum exit_code store_log_transactions(const struct option_entry *entry, struct plan *plan,
                                              const char *value, struct error *error)
 {
@@ -453,8 +454,8 @@ static enum exit_code store_threshold(const struct option_entry *entry, struct p
     return EXIT_CODE_OK;
 }
 
-/* Stores bounds on ratios, which have no unit. Whether the named figures exist is checked later,
- * against the runs. */
+/* Stores bounds on ratios, which have no unit. Does not check whether the figures exist; compare
+ * checks this after it has read the runs. */
 static enum exit_code store_fail_if(const struct option_entry *entry, struct plan *plan,
                                     const char *value, struct error *error)
 {
@@ -494,8 +495,8 @@ static enum exit_code store_container(const struct option_entry *entry, struct p
     return EXIT_CODE_OK;
 }
 
-/* Reads PORT, HOST:PORT or [ADDRESS]:PORT. The host is the loopback address unless the value names
- * a host. Returns false if the value has another form. */
+/* Reads PORT, HOST:PORT or [ADDRESS]:PORT. If the value names no host, the host is the loopback
+ * address. Returns false if the value has none of these forms. */
 static bool read_place(const char *value, char host[PLAN_HOST_BYTES], uint16_t *port)
 {
     const char *name;
@@ -1081,7 +1082,8 @@ void options_init(struct plan *plan, enum command command)
     }
     if (command == COMMAND_FIND_MAX) {
         plan->is_search = true;
-        /* count(*) slows down as the table grows, so levels with more sessions would look slower */
+        /* no count(*) by default, because it slows down as the table grows, and steps with more
+         * sessions would look slower */
         plan->read_mode = READ_NONE;
         plan->sample_interval_ns = 0; /* plan_make derives the interval from --hold */
     }
@@ -1111,8 +1113,8 @@ bool option_is_password(const struct option_entry *entry)
     return entry->store == store_password;
 }
 
-/* Refuses a word that getopt does not accept. The message leaves out the text after an '=', which
- * may be a password. */
+/* Reports a word that getopt did not accept. The message leaves out the text after a '=', because
+ * the text may be a password. */
 static enum exit_code refuse_option(const struct command_form *form, int code, const char *word,
                                     struct error *error)
 {
@@ -1191,9 +1193,9 @@ static bool is_listening(uint16_t port)
     return is_connected;
 }
 
-/* Refuses RECORDS that look like the port of a server, because appending that many rows to SQLite
- * would be a surprise. With a script every number that can be a port is refused, because runs with
- * a script seldom have RECORDS. */
+/* Refuses RECORDS that are probably meant as the port of a server; the run would otherwise append
+ * that many rows to SQLite. With a script, refuses every number that can be a port, because runs
+ * with a script seldom have RECORDS. */
 static enum exit_code refuse_port(const struct plan *plan, const char *word, struct error *error)
 {
     uint16_t port = 0;
@@ -1288,7 +1290,7 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     const bool is_prepare = form->command == COMMAND_PREPARE;
     uint16_t port;
     const bool is_number = count == 1 && url_parse_port(operands[0], &port) && !is_listening(port);
-    /* prepare without SESSIONS: the only operand, if it is not a number, is the target */
+    /* a single operand of prepare that is not a number is the target, and SESSIONS is missing */
     if (is_prepare && plan->sessions == 0 && count < 2 && !is_number) {
         const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
         plan->sessions = cpus > 0 ? (unsigned)cpus : 1;
@@ -1304,7 +1306,7 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     const bool can_lack_records = !is_run || is_bounded || plan->workload != NULL ||
                                   plan->records > 0; /* RECORDS may be from a file of options */
     uint64_t number;
-    /* if the run has a script and an option ends the run, RECORDS is not needed, and a single
+    /* RECORDS can be missing if an option ends the run; if the run also has a script, a single
      * operand is the target */
     const bool may_be_records = count == first + 1 &&
                                 units_parse_count(operands[first], UINT64_MAX, &number) &&
@@ -1365,12 +1367,12 @@ enum exit_code options_read(const struct command_form *form, int argc, char **ar
         }
     }
     *letter = '\0';
-    /* without this entry getopt reads --password as --password-file, and the password as a file's
-     * name */
+    /* without this entry, getopt would complete --password to --password-file and use the password
+     * as a file's name */
     longs[used++] = (struct option){"password", optional_argument, NULL, PASSWORD_OPTION};
     longs[used] = (struct option){0};
     opterr = 0;
-    optind = 0; /* 0, unlike 1, makes getopt forget the words of an earlier call */
+    optind = 0; /* 0 makes getopt also reset its state from an earlier call; 1 does not */
     *operands = (struct words){.count = 0};
     given->count = 0;
     given->is_help = given->is_version = false;
@@ -1382,8 +1384,8 @@ enum exit_code options_read(const struct command_form *form, int argc, char **ar
             entry++;
         }
         entry += code < FIRST_LONG ? 0 : code - FIRST_LONG;
-        /* -h HOST names the host, as in psql. -h without a host, -h for a command that has no host,
-         * and -? ask for help. */
+        /* -h HOST names the host, as in psql. -h without a host and -? ask for help, as does -h for
+         * a command that takes no host. */
         if ((code == '?' || code == ':') && (optopt == 'h' || optopt == '?')) {
             given->is_help = true;
         } else if (entry->name == NULL) {

@@ -1,8 +1,8 @@
 /*
  * The table of options. Parsing, --help, the manual page, docs/options.md, the completions, the
- * plan in run.json and the settings in the report's page all read this table. A sweep finds in the
- * table which options are passed on to the runs, and which options must stay the same when the
- * sweep resumes.
+ * plan in run.json and the settings in the report's page all read this table. The table also
+ * determines which options a sweep passes on to its runs, and which options must stay the same when
+ * the sweep resumes.
  */
 #ifndef PLAN_OPTIONS_H
 #define PLAN_OPTIONS_H
@@ -22,67 +22,69 @@ enum option_type {
     OPTION_FLAG,   /* a bool */
     OPTION_COUNT,  /* an unsigned integer of any width: 1 to max */
     OPTION_BYTES,  /* a uint64_t or size_t: 1 to max */
-    OPTION_TIME,   /* an int64_t in nanoseconds: at least min and above 0, at most max */
+    OPTION_TIME,   /* an int64_t in nanoseconds, above 0 and from min to max */
     OPTION_CHOICE, /* an enum: the index of the chosen word, from 0 */
-    OPTION_TEXT,   /* a const char *: not empty, shorter than max bytes; max 0: of any length */
+    OPTION_TEXT,   /* a const char *: not empty, shorter than max bytes; max 0 = any length */
     OPTION_TEXTS,  /* a struct plan_texts */
     OPTION_OTHER,  /* a value of any other type; the entry has a store function */
 };
 
-/* The scope of an option. The scope decides whether a sweep passes the option on to the runs, and
- * whether the sweep saves the option. */
+/* The scope of an option: whether a sweep passes the option on to its runs, and whether the option
+ * may change when the sweep resumes. */
 enum option_scope {
     OPTION_OF_RUN,   /* the option is passed on to the runs, and must stay the same when the sweep
                         resumes */
     OPTION_OF_SWEEP, /* the option is not passed on; it must stay the same when the sweep resumes */
-    /* the option says where the target and files are: it is passed on to the runs, and may change
-     * when the sweep resumes */
+    /* the option gives the place of the target or of files; it is passed on to the runs, and may
+     * change when the sweep resumes */
     OPTION_OF_PLACE,
-    OPTION_OF_CALL, /* the option concerns only this call, as --quiet does: it is neither passed on
-                       nor saved */
+    OPTION_OF_CALL, /* the option affects only this call of the program, such as --quiet; it is
+                       neither passed on nor saved */
 };
 
 /* The kinds of work that an option can be combined with. */
 enum option_work {
     OPTION_WITH_ANY,
     OPTION_WITHOUT_SCRIPT,
-    OPTION_WITH_OWN_ROWS, /* the option applies without a script, or with a script whose rows append
-                             makes */
+    OPTION_WITH_OWN_ROWS, /* the option applies without a script, or with a script whose rows this
+                             program generates */
     OPTION_WITH_SCRIPT,
 };
 
 struct option_entry {
     unsigned commands; /* commands that take the option: bits of enum command */
     const char *name;
-    const char *argument; /* name of the value in help; NULL if the option takes no value; "[=...]":
-                             the value is optional */
+    const char *argument; /* name of the value in help; NULL if the option takes no value; begins
+                             with "[=" if the value is optional */
     const char *help;     /* a few words, for a line of --help and for the completions */
     enum option_type type;
     uint16_t offset; /* offset of the value in struct plan */
     uint16_t bytes;  /* size of the value */
     uint64_t min;
     uint64_t max;
-    uint64_t default_number;  /* the default as a number; 0: the value stays 0 unless the option is
-                                 given */
+    uint64_t
+        default_number; /* the default of a number; 0 = the value is 0 if the option is not given */
     const char *default_text; /* the default in words; may be NULL, see option_describe_default */
     const char *const *words; /* words of a CHOICE; the list ends with NULL */
     enum exit_code (*store)(const struct option_entry *entry, struct plan *plan, const char *value,
-                            struct error *error); /* function that stores the value; NULL: `type`
-                                                     decides how the value is stored */
+                            struct error *error); /* function that checks and stores the value; NULL
+                                                     = the value is stored according to `type` */
     enum option_scope scope;
     enum option_work work;
-    char letter; /* short option, with the meaning that pgbench gives it; '\0': no short option */
+    char
+        letter; /* short option, which has the same meaning as in pgbench; '\0' = no short option */
     /* name in the plan of run.json, where "target.host" is in the object "target"; NULL if run.json
      * leaves the option out */
     const char *key;
     const char *label; /* name in the report's page; NULL if the page leaves the option out */
     const char *group; /* heading in --help; NULL for the heading of the previous entry */
-    bool shows_zero;   /* run.json shows 0 as a value, not as null */
+    bool shows_zero;   /* run.json has 0 instead of null when the value is 0 */
     bool is_of_server; /* the option does not apply to an embedded database */
     /* Whole sentences that follow `help` in the manual page and in docs/options.md, with literal
      * text in `backquotes`. NULL if there is nothing to add. */
     const char *details;
-    const char *page; /* file of docs that says more, "faults.md#a-section"; may be NULL */
+    const char
+        *page; /* file of docs with more about the option, "faults.md#a-section"; may be NULL */
 };
 
 /* The options in the order of --help. The last entry's name is NULL. */
@@ -109,17 +111,17 @@ void option_describe_default(const struct option_entry *entry, char text[OPTION_
 /* Resets *plan to the defaults of all options. */
 void options_init(struct plan *plan, enum command command);
 
-/* Checks and stores a value, and records the option in plan->given. `value` is NULL for an option
- * without a value. On EXIT_CODE_USAGE, *error says what would be right. */
+/* Checks and stores a value, and adds the option to plan->given. `value` is NULL for an option
+ * without a value. On EXIT_CODE_USAGE, *error says which values are valid. */
 enum exit_code option_take(struct plan *plan, const struct option_entry *entry, const char *value,
                            struct error *error);
 
-/* Records an option in plan->given without storing its value. */
+/* Adds an option to plan->given without storing its value. */
 enum exit_code option_record(struct plan *plan, const struct option_entry *entry, const char *value,
                              struct error *error);
 
 /* Returns whether the option names the file of the password. The file may be a pipe, which can be
- * read only once: option_take reads it into plan->password. */
+ * read only once, so option_take reads the password into plan->password. */
 bool option_is_password(const struct option_entry *entry);
 
 /* Returns whether the user gave the option of this name. */
@@ -138,19 +140,18 @@ uint64_t option_number(const struct option_entry *entry, const struct plan *plan
 /* Returns the address of the option's value in *plan. */
 const void *option_at(const struct option_entry *entry, const struct plan *plan);
 
-/* Returns the first given option that does not apply to an embedded database, or NULL if all given
- * options apply. */
+/* Returns the first of the given options that does not apply to an embedded database, or NULL if
+ * all of them apply. */
 const struct option_entry *option_of_server(const struct plan *plan);
 
-/* The form of a command's call. */
+/* The form of a command's command line. */
 struct command_form {
     enum command command;
     const char *name;  /* first word on the command line; NULL for a run, which needs no word */
-    const char *usage; /* form of the command, "append check SESSIONS [TARGET]", without options */
-    /* fewest folders of runs that the command takes instead of a target */
+    const char *usage; /* the command line without options: "append check SESSIONS [TARGET]" */
+    /* minimum number of folders of runs, for a command that takes folders instead of a target */
     size_t folders_least;
-    size_t folders_most; /* most folders of runs that the command takes; 0: the command takes a
-                            target */
+    size_t folders_most; /* maximum number of folders; 0 = the command takes a target */
     bool ends_with_text; /* the last operand is a text instead of a folder */
 };
 
@@ -171,19 +172,19 @@ struct given_list {
 /* Returns whether a word can only be a target: a URL, "adapter:...", or HOST:PORT. */
 bool option_is_target(const char *word);
 
-/* Reads the options among a command's words into *given, without storing them in a plan. argv[0] is
- * skipped. Moves the operands to the end of argv, and makes *operands point to them. On
- * EXIT_CODE_USAGE, *error says why. */
+/* Reads the options of a command line into *given, without storing them in a plan. Skips argv[0].
+ * Moves the operands to the end of argv, and makes *operands point to them. On EXIT_CODE_USAGE,
+ * *error says why. */
 enum exit_code options_read(const struct command_form *form, int argc, char **argv,
                             struct given_list *given, struct words *operands, struct error *error);
 
-/* Reads the operands into *plan: SESSIONS, RECORDS and TARGET, or folders. All options must have
- * been stored before. RECORDS and TARGET may be in the plan already, from a file of options. On
+/* Reads the operands into *plan: SESSIONS, RECORDS and TARGET, or folders. The caller must have
+ * stored all options before. The plan may already have RECORDS and TARGET from an option file. On
  * EXIT_CODE_USAGE, *error says why. */
 enum exit_code options_read_operands(struct plan *plan, const struct command_form *form,
                                      const struct words *given, struct error *error);
 
-/* Reads RECORDS into *plan. On EXIT_CODE_USAGE, *error says what would be right. */
+/* Reads RECORDS into *plan. On EXIT_CODE_USAGE, *error says which values are valid. */
 enum exit_code options_read_records(struct plan *plan, const char *value, struct error *error);
 
 #endif
