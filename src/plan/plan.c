@@ -27,8 +27,8 @@ enum {
 
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
-/* find-max takes at least two samples in a hold of 200 ms or more, so that the hold contains a
- * sample. */
+/* The maximum and the minimum time between two samples of find-max. Between them the time is half
+ * the --hold, so that each step of the search contains a sample. */
 #define SEARCH_SAMPLE_NS MONO_NS_PER_S
 #define SEARCH_SAMPLE_LEAST_NS (100 * MONO_NS_PER_MS)
 
@@ -71,15 +71,15 @@ static bool has_param(const struct script *script, const char *name)
     return i < script->param_count;
 }
 
-/* Refuses options that do not apply with the script, or without a script, so that the user does not
- * believe that these options had an effect. */
+/* Refuses options that would have no effect with the script or, in a run without a script, options
+ * that need a script. */
 static enum exit_code check_given(const struct plan *plan, struct error *error)
 {
     const struct script *script = plan->script;
     for (size_t i = 0; i < plan->given_count; i++) {
         const struct option_entry *entry = plan->given[i].entry;
-        /* `--verify rows` does not apply to scripts, because a script may undo the rows that it
-         * appended; `--verify count` applies to all scripts */
+        /* `--verify rows` does not apply to scripts, because a script may remove rows that it has
+         * appended; `--verify count` does apply */
         const bool is_rows = strcmp(entry->name, "verify") == 0 && plan->verify_mode == VERIFY_ROWS;
         if (script == NULL && entry->work == OPTION_WITH_SCRIPT) {
             return usage_refuse(error, "--%s needs --workload: see append help", entry->name);
@@ -125,8 +125,8 @@ const char *plan_script_shown(const struct script *script)
     return script->name + (length > SCRIPT_NAME_SHOWN ? length - SCRIPT_NAME_SHOWN : 0);
 }
 
-/* Sets the plan's table to the script's table without declared columns, if the script has such a
- * table. This table must exist, unless it is the built-in table, which append creates. */
+/* If the script has a table for which it declares no columns, sets the plan's table to this table.
+ * The table must exist, unless it is the built-in table, which this program creates. */
 static enum exit_code choose_table(struct plan *plan, struct error *error)
 {
     const struct script *const script = plan->script;
@@ -196,7 +196,8 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error)
 static enum exit_code resolve_stages(struct plan *plan, struct error *error)
 {
     const struct ramp *stages = plan_stages(plan);
-    const bool is_ramp = plan->stages.count > 0; /* the number of sessions changes, not the rate */
+    const bool is_ramp =
+        plan->stages.count > 0; /* the stages change the number of sessions, not the rate */
     const char *name = is_ramp ? "--stage" : "--rate-stage";
     const int64_t duration_ns = ramp_duration_ns(stages, stages->count);
     const char *unneeded = plan->transactions > 0 ? "--transactions" : NULL;
@@ -230,8 +231,8 @@ static enum exit_code resolve_stages(struct plan *plan, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Refuses --live-control without --live. Refuses --control and --live-control in a run whose load
- * changes by stages or is random. */
+/* Refuses --live-control without --live. Refuses --control and --live-control in a run with stages
+ * or random arrivals. */
 static enum exit_code resolve_control(struct plan *plan, struct error *error)
 {
     if (plan->is_live_control && plan->live == NULL) {
@@ -249,7 +250,7 @@ static enum exit_code resolve_control(struct plan *plan, struct error *error)
 
 static enum exit_code resolve_counts(struct plan *plan, struct error *error)
 {
-    if (plan->is_search) { /* a search has options of its own for sessions and time */
+    if (plan->is_search) { /* a search has its own options for sessions and time */
         if (plan->search.max_sessions > 0 && plan->search.first > plan->search.max_sessions) {
             return usage_refuse(error, "--first %u is more than --max-sessions %u",
                                 plan->search.first, plan->search.max_sessions);
@@ -348,8 +349,7 @@ const char *plan_why_no_waits(const struct plan *plan)
     return plan->host_count > 1 ? "append polls one server: name one host" : NULL;
 }
 
-/* Refuses options that do not apply to the adapter, so that the user does not believe that these
- * options had an effect. */
+/* Refuses options that would have no effect with the adapter. */
 static enum exit_code check_options(struct plan *plan, struct error *error)
 {
     const struct adapter *adapter = plan->adapter;
@@ -582,7 +582,8 @@ enum exit_code plan_try(struct plan *plan, struct facts *facts, struct error *er
         plan->stack_bytes =
             plan->adapter->stack_bytes + (plan->script != NULL ? SCRIPT_STACK_BYTES : 0);
 #ifdef APPEND_IS_SANITIZED
-        plan->stack_bytes += 512 * 1024; /* sanitizers make frames several times as large */
+        plan->stack_bytes +=
+            512 * 1024; /* stack frames are several times as large with sanitizers */
 #endif
     }
     plan->facts = facts;
@@ -618,7 +619,7 @@ enum exit_code plan_make(struct plan *plan, struct facts *facts, struct error *e
     return code;
 }
 
-/* Switches off the work that rank 0 does for all ranks. */
+/* Switches off the work that only rank 0 does, for all ranks. */
 static void leave_to_rank_0(struct plan *plan)
 {
     plan->is_follower = true;
@@ -848,7 +849,7 @@ struct operation_list plan_operations(const struct plan *plan)
         figure_points_show(&list.points, plan->percentiles, &wrong);
     }
     for (size_t i = 0; i < plan->expected.count; i++) {
-        /* a percentile that a bound names is added to the files, but not to the report */
+        /* add the percentile of a bound to the files, but not to the report */
         struct bound bound;
         struct figure_point point;
         const char *rest = plan->expected.texts[i];

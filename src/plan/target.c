@@ -16,10 +16,10 @@
 
 #define WAIT_PAUSE_NS (250 * MONO_NS_PER_MS)
 
-/* Times to wait for a server's answer in one protocol. */
+/* Maximum times to wait for a server's answer in one protocol. */
 enum {
-    OWN_MS = 3000,  /* time for the protocol whose default port is given */
-    LATE_MS = 2000, /* time for each of the other protocols, when all are tried at once */
+    OWN_MS = 3000,  /* time for a protocol whose default port is the target's port */
+    LATE_MS = 2000, /* time for each of the other protocols, when all are tried at the same time */
     /* time for each of the other protocols, when they are tried one after the other */
     OTHER_MS = 500,
     ADAPTERS_MAX = 16,
@@ -107,18 +107,19 @@ static void try_all(struct attempt *attempts, size_t count)
     }
 }
 
-/* Asks the server in the protocol of each adapter that can recognise a server. The adapters whose
- * default port is the target's are first, because a server that gets a greeting in a wrong protocol
- * may wait for the rest of this greeting, and answer later attempts late. */
+/* Asks the server in the protocol of each adapter that can recognise a server. Tries the adapters
+ * with the target's default port first, because a server may answer them late after a greeting in a
+ * wrong protocol: it waits for the rest of that greeting. */
 static enum exit_code recognise_once(struct plan *plan, struct error *error)
 {
     const struct target *target = &plan->target;
     const unsigned longest_ms = MIN(target->connect_timeout_s, OWN_MS / 1000) * 1000;
     char tried[ERROR_TEXT_BYTES] = "";
     bool is_over = false;
-    /* The timeouts of three passes: first the adapters of the port; then the others with a short
-     * timeout, because most servers are silent when asked in another protocol; then the others
-     * again, all at the same time, for a slow server. */
+    /* The timeouts of three passes. The first pass tries the adapters of the port. The second pass
+     * tries the others with a short timeout, because most servers do not answer in a wrong
+     * protocol. The third pass is for slow servers, and tries the others again, all at the same
+     * time. */
     const unsigned timeouts_ms[] = {longest_ms, OTHER_MS, MIN(longest_ms, LATE_MS)};
     for (size_t pass = 0; pass < COUNT_OF(timeouts_ms); pass++) {
         const bool is_quick = pass == 1, is_late = pass == 2;
@@ -151,7 +152,8 @@ static enum exit_code recognise_once(struct plan *plan, struct error *error)
             }
             if (status == STATUS_LOST) {
                 *error = attempts[i].reason;
-                /* go on only in a folder of sockets, where each adapter looks for its own socket */
+                /* continue only if the host is a folder of sockets, where each adapter has its own
+                 * socket */
                 is_over = target->host[0] != '/';
             } else {
                 const size_t used = strlen(tried);
@@ -170,8 +172,8 @@ static enum exit_code recognise_once(struct plan *plan, struct error *error)
     return EXIT_CODE_SERVER;
 }
 
-/* Completes the plan for a target that is a port, with or without a host, given as an operand or by
- * options. */
+/* Completes the plan for a target that is a port with or without a host. The port may come from an
+ * operand or from options. */
 static enum exit_code resolve_port(struct plan *plan, const char *host, size_t length,
                                    uint16_t port, struct error *error)
 {
@@ -212,8 +214,8 @@ static enum exit_code resolve_port(struct plan *plan, const char *host, size_t l
     return code;
 }
 
-/* Returns the adapter of "scheme:...", or NULL without a scheme or for an unknown scheme. If `plan`
- * is NULL, only built-in adapters are found. */
+/* Returns the adapter for the scheme of "scheme:...", or NULL if the scheme is missing or unknown.
+ * If `plan` is NULL, finds only built-in adapters. */
 static const struct adapter *adapter_of(const struct plan *plan, const char *text)
 {
     char scheme[SCHEME_BYTES];
@@ -221,9 +223,9 @@ static const struct adapter *adapter_of(const struct plan *plan, const char *tex
     return plan == NULL ? registry_find(scheme) : find_adapter(plan, scheme);
 }
 
-/* Returns whether the adapter takes the text after the scheme as a file's path or a connection
- * string. So "sqlite:5432" is a file, but in "postgres:5432" the scheme may be the name of a host.
- */
+/* Returns whether the text after the adapter's scheme is a file's path or a connection string.
+ * "sqlite:5432" is therefore a file, but in "postgres:5432" the word "postgres" may also be a
+ * host. */
 static bool takes_path_or_string(const struct adapter *adapter)
 {
     return adapter != NULL &&
@@ -242,7 +244,7 @@ void target_redact(const char *text, char *out, size_t size)
     }
 }
 
-/* Compares host names without case, and folders of sockets with case. */
+/* Compares two hosts; ignores case unless the host is a folder of sockets. */
 static bool is_same_host(const char *a, const char *b)
 {
     return (a[0] == '/' ? strcmp(a, b) : strcasecmp(a, b)) == 0;
@@ -288,7 +290,7 @@ static enum exit_code resolve_url(struct plan *plan, struct error *error)
         return usage_refuse(error, "the target '%s:' takes no path: write only '%s:'", scheme,
                             scheme);
     }
-    /* set only parts of the URL that no option has set: options take precedence */
+    /* set only the parts that no option has set, because options take precedence over the URL */
     target->url = text;
     target->query = url.query;
     if (target->host == NULL) {
@@ -377,7 +379,7 @@ void target_fill_connection(const struct plan *plan, struct connection_info *con
 }
 
 /* Writes "scheme://user@host:port/database" to `text`. Leaves `text` unchanged if the target is not
- * a single server. */
+ * exactly one server. */
 static void show_place(const struct plan *plan, const struct connection_info *place, char *text)
 {
     const bool is_ipv6 = place->host[0] != '/' && strchr(place->host, ':') != NULL;
