@@ -61,8 +61,8 @@ bool bound_percentile(const struct bound *bound, struct figure_point *point);
 /* If the bound's name is a figure of an operation, replaces the name with the name of the column:
  * "append.p99.9" becomes append_p999, and "waits.append.log" becomes append_waits_log. "insert.p95"
  * becomes operation.insert.p95 if a script defines the operation "insert". Other names stay.
- * Returns false if the resulting name has a point: such a name belongs to an operation of a script,
- * or is unknown. */
+ * Returns false if the resulting name has a point: such a name belongs to an operation that a
+ * script defines, or is unknown. */
 bool bound_resolve_name(struct bound *bound, const struct operation_list *operations);
 
 /* Returns whether a script must not define an operation called `name`, because every run has a

@@ -30,7 +30,7 @@ enum {
     FIGURE_POINTS_MAX = 24,
 };
 
-/* In a bound, the beginning of a name that stands for a metric of a script. */
+/* In a bound, the beginning of a name that stands for a script's metric. */
 #define METRIC_PREFIX "metric."
 
 /* The unit of a figure. It determines how the figure's key ends, and the number of decimals in a
@@ -642,7 +642,7 @@ enum wait_class figure_wait_class(const char *key);
 /* Returns the operations of OPERATION_TABLE. Sets `when` to OPERATION_ALWAYS. */
 struct operation_list operation_list_all(void);
 
-/* Adds an operation of a script; `name` is borrowed. Returns false if the list is full. */
+/* Adds a script's operation; `name` is borrowed. Returns false if the list is full. */
 bool operation_list_add(struct operation_list *list, const char *name, enum operation_kind kind);
 
 /* Writes the unique name of an operation: "append", "statement.insert", "transaction.transfer".
@@ -713,8 +713,8 @@ struct figure_cell {
  * Returns false after the last column. */
 bool figure_next_cell(const struct figure_set *set, size_t *at, struct figure_cell *cell);
 
-/* Fills *cell with the next figure of an operation of a script: "sent", "p99_ms". The caller sets
- * *at to 0 before the first call. For a statement the counts of transactions are unknown; for a
+/* Fills *cell with the next figure of a script's operation: "sent", "p99_ms". The caller sets *at
+ * to 0 before the first call. For a statement the counts of transactions are unknown; for a
  * transaction the counts of statements are unknown. Returns false after the last figure. */
 bool figure_next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
                                 struct figure_cell *cell);

@@ -131,8 +131,8 @@ struct saved_run {
     struct csv_table samples;   /* a row for each sample of CPU and memory */
     /* a row for each host and interval; empty without several hosts */
     struct csv_table hosts_intervals;
-    /* a row for each operation of a script and interval; empty without a script, or if the caller
-     * makes no charts */
+    /* a row for each interval and each operation of the script; empty without a script, or if the
+     * caller makes no charts */
     struct csv_table operations_intervals;
     struct figure_set figures; /* figures of summary.csv, and figures that only run.json has; the
                                   operations' figures are not filled */
