@@ -425,13 +425,13 @@ struct connection_info {
                             refuses to create an existing index, with ERROR_EXISTS */
     const char *analyze; /* template, see struct sql_templates, of the statement that updates the
                             planner's statistics on table $0; static; NULL if not needed */
-    const struct partition_statements
-        *partitions; /* templates for partitions; static; NULL if the database cannot divide tables,
-                        or if this is unknown */
-    const struct foreign_key_statements
-        *foreign_keys; /* facts about foreign keys; static; NULL if CREATE TABLE does not accept
-                          FOREIGN KEY, or if this is unknown */
-    char note[240];    /* one line for the user about how this connection works */
+    /* templates for partitions; static; NULL if the database cannot divide tables, or if this is
+     * unknown */
+    const struct partition_statements *partitions;
+    /* facts about foreign keys; static; NULL if CREATE TABLE does not accept FOREIGN KEY, or if
+     * this is unknown */
+    const struct foreign_key_statements *foreign_keys;
+    char note[240];                   /* one line for the user about how this connection works */
     const struct wait_queries *waits; /* queries for waits; static; NULL if unknown */
 };
 

@@ -31,9 +31,8 @@ enum place {
 struct seen_parameters {
     size_t unnumbered; /* number of ? that are not followed by a number */
     size_t highest;    /* highest parameter number; the first parameter has number 1 */
-    size_t
-        unfit_in_path; /* number of a parameter whose value must not be part of a path; 0 if all fit
-                        */
+    /* number of a parameter whose value must not be part of a path; 0 if all fit */
+    size_t unfit_in_path;
 };
 
 /* Skips blanks and reads the request that follows. Returns false if the text is not a request. */

@@ -663,8 +663,8 @@ struct figure_value {
                        is_known is false */
     double number;  /* value of a figure with any other unit; for WORD, the number that the word
                        stands for */
-    const char
-        *text; /* value of a figure with unit TEXT or WORD; borrowed; NULL and "" = no text */
+    /* value of a figure with unit TEXT or WORD; borrowed; NULL and "" = no text */
+    const char *text;
 };
 
 struct figure_latency {

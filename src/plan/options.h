@@ -62,8 +62,8 @@ struct option_entry {
     uint16_t bytes;  /* size of the value */
     uint64_t min;
     uint64_t max;
-    uint64_t
-        default_number; /* the default of a number; 0 = the value is 0 if the option is not given */
+    /* the default of a number; 0 = the value is 0 if the option is not given */
+    uint64_t default_number;
     const char *default_text; /* the default in words; may be NULL, see option_describe_default */
     const char *const *words; /* words of a CHOICE; the list ends with NULL */
     enum exit_code (*store)(const struct option_entry *entry, struct plan *plan, const char *value,
@@ -71,8 +71,8 @@ struct option_entry {
                                                      = the value is stored according to `type` */
     enum option_scope scope;
     enum option_work work;
-    char
-        letter; /* short option, which has the same meaning as in pgbench; '\0' = no short option */
+    /* short option, which has the same meaning as in pgbench; '\0' = no short option */
+    char letter;
     /* name in the plan of run.json, where "target.host" is in the object "target"; NULL if run.json
      * leaves the option out */
     const char *key;
@@ -83,8 +83,8 @@ struct option_entry {
     /* Whole sentences that follow `help` in the manual page and in docs/options.md, with literal
      * text in `backquotes`. NULL if there is nothing to add. */
     const char *details;
-    const char
-        *page; /* file of docs with more about the option, "faults.md#a-section"; may be NULL */
+    /* file of docs with more about the option, "faults.md#a-section"; may be NULL */
+    const char *page;
 };
 
 /* The options in the order of --help. The last entry's name is NULL. */

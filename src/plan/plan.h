@@ -171,8 +171,8 @@ struct chart_options {
 };
 
 struct certify_options {
-    const char
-        *server; /* adapter of the server that this program starts; NULL = the server is TARGET */
+    /* adapter of the server that this program starts; NULL = the server is TARGET */
+    const char *server;
     struct plan_texts options; /* settings of the server that this program starts, "name=value" */
     const char *faults;        /* the faults, "kill:5,power:20"; NULL = the default */
     const char *start;         /* shell command that starts the user's server; NULL = not given */
@@ -223,8 +223,8 @@ struct plan {
     const char *adapter_name;
     const char *adapter_folder; /* folder of adapters that are not built in; NULL = the default */
     const struct adapter *adapter;
-    struct target
-        target;        /* target of the connections: parts from options, other parts from the URL */
+    /* target of the connections: parts from options, other parts from the URL */
+    struct target target;
     size_t host_count; /* number of hosts in the URL; 0 = the URL does not have several hosts */
     /* hosts of the URL; the first is also target.host and target.port */
     struct url_host hosts[URL_HOSTS_MAX];
@@ -321,9 +321,9 @@ struct plan {
     const char *weights; /* relative numbers of sessions of the ranks, "2,1,1"; NULL = equal */
     struct plan_texts sample_only; /* machines whose ranks have no sessions and only measure */
 
-    const char *
-        log_transactions; /* share of the transactions that are logged, as text; NULL = not given */
-    double log_share;     /* log_transactions as a number: above 0, at most 1; 0 = not given */
+    /* share of the transactions that are logged, as text; NULL = not given */
+    const char *log_transactions;
+    double log_share; /* log_transactions as a number: above 0, at most 1; 0 = not given */
 
     struct mark marks[PLAN_TEXTS_MAX];
     size_t mark_count;
@@ -350,8 +350,8 @@ struct plan {
     const char *ycsb;  /* file for the figures in YCSB's format; NULL = not given */
     struct plan_texts expected; /* texts of --expect */
     struct plan_texts stop_when;
-    const char
-        *percentiles; /* percentiles to show, "50,90,99.9"; NULL for the default percentiles */
+    /* percentiles to show, "50,90,99.9"; NULL for the default percentiles */
+    const char *percentiles;
 
     bool is_search; /* find-max; `sessions` is then the maximum number of sessions, and duration_ns
                        the maximum duration */
@@ -387,8 +387,8 @@ struct plan_lead {
     uint64_t records;
     const char *target; /* the target of rank 0; NULL = not given */
     uint64_t seed;      /* seed of rank 0 */
-    const char
-        *adapter_name;    /* adapter of the server that rank 0 recognised; NULL = as in `words` */
+    /* adapter of the server that rank 0 recognised; NULL = as in `words` */
+    const char *adapter_name;
     const char *workload; /* file with the script; NULL = as in `words` */
     const char *out;      /* folder of this rank's files */
 };

@@ -320,8 +320,8 @@ struct merge {
     struct slots seconds, stages;
     struct rank_sample *samples;
     size_t sample_count;
-    struct sample
-        *joined; /* samples of result->resource_rank, with the values of other ranks added */
+    /* samples of result->resource_rank, with the values of other ranks added */
+    struct sample *joined;
     size_t joined_count;
     /* histograms of each host; owned; NULL with one host */
     struct histogram (*host_histograms)[OPERATIONS];
