@@ -19,7 +19,7 @@
 #include "report/files.h"
 #include "report/report.h"
 
-/* Returns whether a text of the command line is the value of --out. */
+/* Returns whether `text`, a word of the command line, is the value of --out. */
 static bool is_out(const struct plan *plan, const char *text)
 {
     for (size_t i = 0; i < plan->given_count && text != NULL; i++) {
@@ -32,7 +32,7 @@ static bool is_out(const struct plan *plan, const char *text)
 }
 
 /* Writes the command that repeats the run: the words of the command line, quoted for a shell, and
- * the seed. Leaves out --out, because the folder exists now. */
+ * the seed. Omits --out, because its folder exists already. */
 static void write_command(const struct plan *plan, int argc, char **argv, struct buffer *line)
 {
     buffer_add_text(line, "append certify");
@@ -55,8 +55,8 @@ static void write_command(const struct plan *plan, int argc, char **argv, struct
     }
 }
 
-/* Refuses a setting that is not NAME=VALUE. A text may have several settings, with blanks between
- * them. */
+/* Refuses settings that are not NAME=VALUE. Each text has one or more settings, separated by
+ * blanks. */
 static enum exit_code check_settings(const struct plan_texts *settings, struct error *error)
 {
     for (size_t i = 0; i < settings->count; i++) {
@@ -83,7 +83,8 @@ static const struct use {
         OWN_SERVER, /* the option needs --server */
         USERS_SERVER
     } server;
-    unsigned faults; /* bits 1 << kind: the option needs one of these kinds of fault; 0: any kind */
+    /* kinds of fault with which the option has an effect, as bits 1 << kind; 0: all kinds */
+    unsigned faults;
 } uses[] = {
     {"server-option", OWN_SERVER, 0},
     {"prove", OWN_SERVER, 0},
@@ -198,7 +199,7 @@ static enum exit_code choose_faults(const struct plan *plan, struct fault_counts
     return fault_parse(text, faults, error) == STATUS_OK ? EXIT_CODE_OK : EXIT_CODE_USAGE;
 }
 
-/* Refuses the user's server if it is on another machine, or is part of this program. */
+/* Refuses the user's server if it is on another machine, or if it has no processes of its own. */
 static enum exit_code check_target(const struct plan *plan, struct error *error)
 {
     struct connection_info named = {.host = ""};
@@ -219,7 +220,7 @@ static enum exit_code check_target(const struct plan *plan, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Reports an error before the first fault, also in the JUnit file. */
+/* Reports an error that happened before the first fault, on stderr and in the JUnit file. */
 static enum exit_code fail(FILE **junit, const struct plan *plan, enum exit_code code,
                            const struct error *error)
 {
@@ -231,7 +232,7 @@ static enum exit_code fail(FILE **junit, const struct plan *plan, enum exit_code
 static enum exit_code certify(struct subject *subject, const struct plan *plan, FILE **junit,
                               struct certificate *certificate, struct error *error)
 {
-    /* the mounts of this process disappear when the process ends, even if the process is killed */
+    /* enter a namespace: its mounts disappear when this process ends, even if it is killed */
     if (subject->kind->is_own && subject->faults.counts[FAULT_POWER] > 0 &&
         disk_enter_namespace(error) != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;
@@ -251,8 +252,8 @@ static enum exit_code certify(struct subject *subject, const struct plan *plan, 
     return EXIT_CODE_OK;
 }
 
-/* Writes the files, prints the statement, and returns the exit code after printing its reason.
- * Reports the verdict even if an output cannot be written. */
+/* Writes the files, prints the statement and the reason for the exit code, and returns the code.
+ * Prints the statement even if a file cannot be written. */
 static enum exit_code conclude(const struct certificate *certificate, FILE **junit)
 {
     static char statement[CERTIFICATE_STATEMENT_BYTES];

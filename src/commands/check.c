@@ -8,7 +8,7 @@
 #include "report/check.h"
 #include "report/files.h"
 
-/* What a session is assumed to need when `append check` has no target. */
+/* What one session is assumed to need if `append check` is called without a target. */
 enum {
     DEFAULT_STACK_BYTES = 256 * 1024,
     DEFAULT_FILES = 1
@@ -55,7 +55,7 @@ static enum exit_code check(const struct plan *plan, bool has_target)
     struct limit_list list;
     limits_read(&question, &list);
     if (code != EXIT_CODE_OK && list.count < LIMITS_MAX) {
-        /* Without an answer the database's limit is unknown; a full database has room for 0
+        /* If the database did not answer, its limit is unknown. If it is full, it has room for 0
          * sessions. */
         const bool is_full = error.kind == ERROR_LIMIT;
         struct limit *limit = &list.entries[list.count++];
@@ -83,9 +83,9 @@ static enum exit_code check(const struct plan *plan, bool has_target)
         report.note = inquiry.connection.note;
         report.failure = error.text;
     }
-    /* The exit code and the line for stderr name the limit that is too low. If all limits are high
-     * enough, the code and the line say why the database could not be queried: a run would fail for
-     * the same reason. */
+    /* If a limit is too low for the sessions, the exit code and the line for stderr report this
+     * limit. Otherwise they report why the database could not be queried, because a run would fail
+     * for the same reason. */
     const struct limit *failed = NULL;
     const uint64_t certain = limits_sessions(&list, false, &failed);
     report.fitting = limits_sessions(&list, true, &report.first);

@@ -19,11 +19,13 @@
 #include "report/json.h"
 #include "report/report.h"
 
-/* Time limit for writing the last message: a pipe that is not read must not block the exit. */
+/* Time limit for writing a message to stderr, because a pipe that is not read must not block the
+ * exit. */
 #define PATIENCE_NS MONO_NS_PER_S
 
 enum {
-    FORM_COLUMNS = 25 /* width of the column of the help that shows the form of an option */
+    /* width of the help's first column, which shows the names and arguments of options */
+    FORM_COLUMNS = 25
 };
 
 static enum exit_code command_help(int argc, char **argv);
@@ -212,7 +214,7 @@ const struct command_entry command_table[] = {
 };
 const size_t command_table_size = sizeof command_table / sizeof command_table[0];
 
-/* Returns the form of the rest of a target, after "adapter:". */
+/* Returns the syntax of the part of a target that follows "adapter:". */
 static const char *target_form(unsigned flags)
 {
     static const struct {
@@ -247,7 +249,7 @@ static enum exit_code print_help(const struct command_entry *entry)
         puts("       append SESSIONS [RECORDS] [TARGET] --duration T [options]");
     }
     for (size_t i = 1; i < command_table_size && command == COMMAND_RUN; i++) {
-        /* after a usage that is too long, the description begins on the next line */
+        /* if the usage is wider than its column, the description begins on the next line */
         const char *usage = command_table[i].form.usage;
         const bool is_long = strlen(usage) > CALL_WIDTH;
         printf("       %-*s%s%*s %s\n", CALL_WIDTH, usage, is_long ? "\n       " : "",
@@ -278,7 +280,8 @@ static enum exit_code print_help(const struct command_entry *entry)
             }
             if (strlen(form) > FORM_COLUMNS) {
                 printf("  %s\n", form);
-                form[0] = '\0'; /* the description follows on a line of its own */
+                /* the form is too wide for its column: print the description on the next line */
+                form[0] = '\0';
             }
             printf("  %-*s %s%s%s%s\n", FORM_COLUMNS, form, option->help,
                    initial[0] == '\0' ? "" : " (", initial, initial[0] == '\0' ? "" : ")");
@@ -295,7 +298,7 @@ static enum exit_code print_help(const struct command_entry *entry)
     return command_finish_output();
 }
 
-/* Prints the comment that a script begins with. */
+/* Prints the comment at the beginning of a script. */
 static void print_comment(const char *text)
 {
     while (strncmp(text, "--", 2) == 0) {
@@ -396,7 +399,7 @@ static void print_transactions(const struct script *script, struct buffer *text)
     }
 }
 
-/* Prints the first statement of each name, and how many more statements have this name. */
+/* Prints the first statement with each name, and the number of other statements with this name. */
 static void print_statements(const struct script *script, struct buffer *text)
 {
     if (script->statement_count > 0) {
@@ -480,12 +483,13 @@ static enum exit_code run_entry(const struct command_entry *entry, int argc, cha
     if (code == EXIT_CODE_OK) {
         return entry->run(argc, argv);
     }
-    /* The text is empty if rank 0 reports the error. Then this rank ends with 0, because mpirun
-     * ends all ranks when one fails, possibly before rank 0 has printed the error. */
+    /* If the text is empty, rank 0 reports the error. This rank then returns 0, because mpirun ends
+     * all ranks when one rank fails, possibly before rank 0 has printed the error. */
     return error.text[0] == '\0' ? EXIT_CODE_OK : command_fail(code, &error);
 }
 
-/* Runs the command of that name, or prints its help. The first command's name is "run". */
+/* Runs the command with this name, or prints its help if `is_help`. The first command of the table
+ * has the name "run" here. */
 static enum exit_code run_named(const char *name, bool is_help, int argc, char **argv)
 {
     struct nearest nearest = {.word = name};
@@ -536,7 +540,7 @@ static enum exit_code command_help(int argc, char **argv)
     for (size_t i = 0; i < COUNT_OF(own); i++) {
         name = strcmp(name, own[i]) == 0 ? "help" : name;
     }
-    if (name[0] == '-') { /* the text after an '=' may be a password */
+    if (name[0] == '-') { /* the message omits the text after '=', which may be a password */
         return command_say(EXIT_CODE_USAGE,
                            "unknown option '%.*s': use append help [COMMAND|WORKLOAD]",
                            (int)strcspn(name, "="), name);

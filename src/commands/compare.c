@@ -1,14 +1,14 @@
 /*
  * append compare A B: compares two runs or two sweeps.
  *
- * For two runs the ratios are shown and nothing is tested, because a single run does not show how
- * much figures vary from run to run. For two sweeps with --repeat some figures of each cell are
- * tested:
+ * For two runs the command shows the ratios and tests nothing, because a single run does not show
+ * how much figures vary from run to run. For two sweeps with --repeat it tests some figures of each
+ * cell, which is a combination of sessions, records and variant. The findings are:
  *
  *     LESS, MORE  the whole confidence interval of the ratio is beyond the threshold, so that the
  *                 difference is certain and large enough to matter
  *     ALIKE       the whole interval is within the threshold
- *     UNSURE      anything else: the measurement is too coarse
+ *     UNSURE      neither of these: the measurements are not precise enough
  *
  * The comparison is one JSON object, which --json prints; the text for people is made from it.
  */
@@ -29,7 +29,7 @@
 #include "report/screen.h"
 #include "report/tree.h"
 
-/* Key and column name of a run's pace: acknowledged rows / time of appending. */
+/* A run's pace, acknowledged rows / time of appending: its key in JSON and its column name. */
 #define PACE "pace_rows_per_s"
 #define PACE_COLUMN "append_rows_per_s"
 
@@ -42,17 +42,19 @@
 enum {
     FORMAT_VERSION = 1,
     SIDES = 2, /* the sides A and B */
-    /* largest ratio of the bounds of an interval, high / low, for which the text shows the bounds;
-     * with a larger ratio the text only says that values vary too much */
+    /* if the upper bound of an interval is more than VAGUE times the lower bound, the text does not
+     * show the bounds and only says that values vary too much */
     VAGUE = 3,
-    OTHERS_ALIKE = 5,  /* a smaller difference in other programs' CPU is ignored; in percent */
-    BUSY_PERCENT = 90, /* host CPU, in percent, at which programs wait for CPUs */
+    /* in percent of all CPUs; smaller differences between A and B in the CPU that other programs
+     * used are ignored */
+    OTHERS_ALIKE = 5,
+    /* CPU use of the machine, in percent, from which all its CPUs count as busy */
+    BUSY_PERCENT = 90,
     WHY_BYTES = 192,
     NAME_BYTES = 256,
     TEXT_BYTES = 1024,
     VALUE_BYTES = 48,
-    /* width in characters of the first column, which has the titles: CELL_COLUMNS when sweeps are
-     * compared, RUN_COLUMNS when runs are compared */
+    /* width in characters of the first column: CELL_COLUMNS for sweeps, RUN_COLUMNS for runs */
     CELL_COLUMNS = 14,
     RUN_COLUMNS = 26,
     DIFFERENCES_SHOWN = 20,
@@ -60,8 +62,8 @@ enum {
 
 static const char *const side_names[SIDES] = {"a", "b"};
 
-/* The figures of a cell that are tested: first without, then with a script. Only a few are tested,
- * because each test can be wrong. */
+/* The figures that are tested in each cell: tested[0] without a script, tested[1] with a script.
+ * They are few, because each test can be wrong. */
 enum {
     TESTED = 3
 };
@@ -72,9 +74,11 @@ static const char *const tested[2][TESTED] = {
 struct comparison {
     bool is_sweep;
     const char *const *tested;
-    double threshold; /* relative difference below which a difference does not matter; 0.05 = 5 % */
+    /* smallest relative difference that matters; 0.05 = 5 % */
+    double threshold;
     struct side {
-        struct saved_run run; /* the run, or the first done run of a sweep; may be empty */
+        /* the run; for a sweep, the first run that is done, or empty if no run is done */
+        struct saved_run run;
         struct saved_sweep sweep;
     } sides[SIDES];
     bool has_failed; /* memory has run out */
@@ -82,10 +86,11 @@ struct comparison {
     struct tree differences; /* list of {"name", "a", "b"} */
     struct tree cautions;    /* list of texts */
     bool is_clouded;         /* something other than the server may explain a difference */
-    /* caution that the table had different numbers of rows before A and before B, so that reads
-     * cannot be compared; "" if no cell needs this caution */
+    /* text of the caution that the table had different numbers of rows before A and before B, so
+     * that reads cannot be compared; "" if no cell needs this caution */
     char other_rows[WHY_BYTES];
-    struct tree cells;   /* list of the cells; for two runs it has a single cell */
+    /* list of the cells; the comparison of two runs has a single cell */
+    struct tree cells;
     struct tree crossed; /* bounds of --fail-if that are crossed */
 };
 
@@ -112,9 +117,9 @@ static const char *text_of(const json_t *json, const char *key)
 
 /* Differences between the runs other than their figures. */
 
-/* Returns the value to compare, as a new reference. If `value` is a path or a URL in the run's own
- * folder, DIR replaces the folder, so that the databases of two runs compare as equal. Returns NULL
- * if memory runs out. */
+/* Returns `value` as a new reference. If `value` is a path or a URL within the folder of the run,
+ * returns a copy in which DIR replaces this folder, because the folders of two runs always differ.
+ * Returns NULL if memory runs out. */
 static json_t *without_folder(const struct saved_run *run, json_t *value)
 {
     const char *text = json_string_value(value);
@@ -143,8 +148,8 @@ static void add_difference(const struct comparison *comparison, const char *name
     json_decref(second);
 }
 
-/* Returns the members of a value as an object: an object as it is, and a list of named objects,
- * such as columns, as an object with their names as keys. NULL for any other value. */
+/* Returns `value` as an object, as a new reference. A list of objects with names, such as columns,
+ * becomes an object with the names as keys. Returns NULL for any other value. */
 static json_t *members_of(json_t *value)
 {
     if (!json_is_array(value)) {
@@ -162,14 +167,15 @@ static json_t *members_of(json_t *value)
     return object;
 }
 
-/* Adds the differences between two values. Objects are compared member by member down to `depth`,
- * and lists of named objects by name. If two of these lists differ only in their order, the order
- * counts as one difference. */
+/* Adds the differences between `a` and `b`. Compares objects member by member, down to `depth`
+ * levels, and lists of named objects by name. If two such lists differ only in their order, adds
+ * one difference. */
 static void add_any(const struct comparison *comparison, const char *name, json_t *a, json_t *b,
                     int depth)
 {
-    /* Not compared: members that identify the run or follow from its identity, options that only
-     * control a run's output, and members of the plan that an older version did not record. */
+    /* Some members are not compared: members that identify the run or depend on its identity,
+     * options that only control a run's output, and members of the plan that only one of the runs
+     * has. */
     static const char *const names[] = {"plan.out_folder", "plan.seed",     "plan.run_tag",
                                         "plan.server_pid", "plan.workload", "plan.set"};
     const bool is_plan = strncmp(name, "plan.", 5) == 0;
@@ -356,12 +362,13 @@ static void describe_sweeps(struct comparison *comparison)
 
 /* Figures. */
 
-/* A cell that both sweeps have: for each sweep, the index of the cell's first run. */
+/* A cell that both sweeps have: the index of the cell's first run in each sweep. */
 struct place {
     size_t of[SIDES];
 };
 
-/* The values of a figure in both runs, or in the done runs of a cell, and their medians. */
+/* The values of a figure in A and in B, and their medians. A run has one value; a cell of a sweep
+ * has one value for each done run. */
 struct values {
     double values[SIDES][SAVED_SWEEP_LIST_MAX], median[SIDES];
     size_t counts[SIDES];
@@ -383,8 +390,8 @@ static struct values take_values(const struct comparison *comparison, struct pla
     return taken;
 }
 
-/* Sets *ratio to B / A. The ratio is infinite if only A is 0, and 1 if both are 0. Returns false if
- * A or B is unknown. */
+/* Sets *ratio to B / A: to infinity if only A is 0, and to 1 if both are 0. Returns false if A or B
+ * is unknown. */
 static bool ratio_of(const json_t *figure, double *ratio)
 {
     const double a = number_of(figure, "a"), b = number_of(figure, "b");
@@ -408,8 +415,8 @@ static json_t *find_figure(const json_t *cell, const char *key)
     return NULL;
 }
 
-/* Adds a figure, and the finding if the figure is tested. `spoiled` is the reason why the cell
- * cannot be tested, or "". */
+/* Adds a figure to `figures`, with its finding if the figure is tested. `spoiled` is the reason why
+ * the cell cannot be tested, or "". */
 static void add_figure(const struct comparison *comparison, struct tree figures, struct place place,
                        const char *key, const char *spoiled)
 {
@@ -478,8 +485,8 @@ static void add_cell(struct comparison *comparison, struct place place)
               comparison->is_sweep ? comparison->sides[0].sweep.variants.texts[run->variant] : "");
     tree_count(cell, "a_runs", elapsed.counts[0]);
     tree_count(cell, "b_runs", elapsed.counts[1]);
-    /* Reads take longer the more rows a table has. So a cell with reads is not tested if its runs
-     * in A and in B began with different numbers of rows. */
+    /* Reads take longer when a table has more rows. A cell with reads is therefore not tested if
+     * its runs in A and in B began with different numbers of rows. */
     const bool is_spoiled = rows.counts[0] > 0 && rows.counts[1] > 0 &&
                             rows.median[0] != rows.median[1] &&
                             (reads.median[0] != 0 || reads.median[1] != 0);
@@ -501,7 +508,8 @@ static void add_cell(struct comparison *comparison, struct place place)
             const char *column = table->cells[i];
             const struct figure *entry = figure_of_key(column);
             const enum figure_unit unit = figure_unit_of(column);
-            /* latencies and waits of operations are not in figure_table */
+            /* figure_table lacks the latencies and waits of operations: recognise them by their
+             * unit */
             const bool is_figure = entry != NULL
                                        ? figure_is_number(unit) && unit != FIGURE_UNIT_WORD
                                        : unit == FIGURE_UNIT_MS || unit == FIGURE_UNIT_PERCENT;
@@ -580,7 +588,7 @@ static enum status compare(struct comparison *comparison, struct error *error)
     tree_bool(root, "is_clouded", comparison->is_clouded);
     tree_text(root, "other_rows", NULL);
     comparison->cells = tree_array(root, "cells");
-    /* cells of two sweeps match by sessions, records and variant */
+    /* a cell of A and a cell of B match if their sessions, records and variant are equal */
     const struct saved_sweep *a = &comparison->sides[0].sweep, *b = &comparison->sides[1].sweep;
     const size_t a_cells = saved_sweep_cells(a), b_cells = saved_sweep_cells(b);
     if (!comparison->is_sweep) {
@@ -613,8 +621,8 @@ static enum status compare(struct comparison *comparison, struct error *error)
 /* The keys that identify a cell of sweeps. */
 static const char *const cell_keys[] = {"sessions", "records", "variant"};
 
-/* Finds the crossed bounds of --fail-if. An unknown ratio crosses its bound. Returns
- * STATUS_REJECTED if a bound names an unknown figure. */
+/* Finds the bounds of --fail-if that are crossed. A bound whose ratio is unknown counts as crossed.
+ * Returns STATUS_REJECTED if a bound names an unknown figure. */
 static enum status check_bounds(struct comparison *comparison, const struct bound *bounds,
                                 size_t count, struct error *error)
 {
@@ -672,8 +680,8 @@ static void add_cell_name(struct buffer *line, const json_t *cell)
     buffer_add_format(line, "%s%s", variant[0] == '\0' ? "" : ", ", variant);
 }
 
-/* Adds a crossed bound, and for sweeps the cell that crossed it. If A is 0, the text shows both
- * values, as "5 to 0", instead of a ratio. */
+/* Adds a crossed bound and, for sweeps, the name of the cell that crossed it. If only A is 0, the
+ * text shows B and A, such as "5 to 0", instead of an infinite ratio. */
 static void add_crossed(struct buffer *line, const json_t *crossed)
 {
     double ratio;
@@ -698,8 +706,8 @@ static void write_wrapped(const char *label, const char *text)
     screen_add_wrapped(stdout, label, SCREEN_LABEL_COLUMNS, text);
 }
 
-/* Adds a JSON value as text. `name` is its path or the last part of the path. Named objects are
- * shown by their names; members that are null or false are left out. */
+/* Adds a JSON value as text. `name` is the path of the value or the last part of this path. Shows
+ * named objects by their names, and omits members that are null or false. */
 static void add_value(struct buffer *text, const char *name, json_t *value)
 {
     const char *part = strrchr(name, '.') == NULL ? name : strrchr(name, '.') + 1;
