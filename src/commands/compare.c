@@ -745,8 +745,8 @@ static void add_value(struct buffer *text, const char *name, json_t *value)
     }
 }
 
-/* Returns the title of a figure: for a headline its label; for a latency the operation and the
- * percentile, as in "append p50"; for any other figure the name of its column. */
+/* Returns the title of a figure. A headline has its label as the title, a latency its operation and
+ * percentile, as in "append p50", and any other figure the name of its column. */
 static const char *title_of(const json_t *figure, char title[FIGURE_KEY_BYTES])
 {
     const char *key = text_of(figure, "figure");
@@ -768,8 +768,8 @@ static void write_row(const struct comparison *comparison, const char *title, co
            ratio);
 }
 
-/* Writes a value with its unit. A value of 1,000 or more, or of -1,000 or less, is written as a
- * whole number with separators. */
+/* Writes a value with its unit. Values from 1,000 up and from -1,000 down are written as whole
+ * numbers with separators. */
 static void write_value(const char *key, double value, char text[VALUE_BYTES])
 {
     const double size = fabs(value);
@@ -781,9 +781,9 @@ static void write_value(const char *key, double value, char text[VALUE_BYTES])
     }
 }
 
-/* Writes the line of a figure. For a cell of sweeps only tested figures and headlines are shown.
- * For two runs a figure is left out if it is 0 in both, or if it is a number that identifies
- * something, such as a session. */
+/* Writes the line of a figure. Sweeps show only tested figures and headlines. Two runs show all
+ * figures except those that are 0 in both runs and numbers that identify something, such as a
+ * session. */
 static void write_figure(const struct comparison *comparison, const json_t *figure)
 {
     char title[FIGURE_KEY_BYTES], values[SIDES][VALUE_BYTES], ratio[VALUE_BYTES] = "-";
@@ -808,7 +808,7 @@ static void write_figure(const struct comparison *comparison, const json_t *figu
         return;
     }
     double number;
-    /* the interval of a tested figure is around tested_ratio, so show that ratio */
+    /* the interval of a tested figure belongs to tested_ratio, so show this ratio */
     const bool is_tested = json_is_number(json_object_get(figure, "tested_ratio"));
     if (is_tested || ratio_of(figure, &number)) {
         number = is_tested ? number_of(figure, "tested_ratio") : number;
@@ -961,7 +961,8 @@ static void write_text(const struct comparison *comparison)
     }
 }
 
-/* Returns whether the threshold has an effect: only repeated runs are tested. */
+/* Refuses --threshold if two runs are compared, because only sweeps are tested. Returns false if it
+ * refuses. */
 static bool check_threshold(const struct comparison *comparison, const struct plan *plan,
                             struct error *error)
 {

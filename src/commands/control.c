@@ -24,7 +24,7 @@ enum {
     ANSWER_BYTES = 4096,
 };
 
-/* Says why the folder has no socket that answers. */
+/* Reports why the run in the folder did not answer. `number` is the errno of the failed call. */
 static enum exit_code explain(const char *folder, int number)
 {
     char path[PLAN_PATH_BYTES + 16];
@@ -55,8 +55,8 @@ static enum exit_code explain(const char *folder, int number)
                              strerror(number));
 }
 
-/* Connects to the socket in a folder. Returns a descriptor, or -errno. The path of the socket uses
- * the folder's descriptor, so that it fits into a socket address. */
+/* Connects to the socket in a folder. Returns a descriptor, or -errno. Uses the folder's descriptor
+ * in the path of the socket, because the folder's own path may be too long for a socket address. */
 static int connect_to(const char *folder)
 {
     const struct timeval patience = {.tv_sec = PATIENCE_S};
@@ -79,8 +79,8 @@ static int connect_to(const char *folder)
     return sock < 0 ? -number : sock;
 }
 
-/* Adds the change as JSON: "rate=20k" is {"rate": "20k"}, "pause" is {"pause": true}. Returns false
- * if the change is not UTF-8, or if memory ran out. */
+/* Adds `change` as JSON: "rate=20k" becomes {"rate": "20k"}, and "pause" becomes {"pause": true}.
+ * Returns false if `change` is not UTF-8, or if memory runs out. */
 static bool add_body(struct buffer *body, const char *change, bool *is_utf8)
 {
     json_error_t wrong = {0};

@@ -2,8 +2,8 @@
  * Writes the documents that are made from the tables of commands, options, adapters and figures:
  * the manual page, in the mdoc language, docs/options.md, and the completions for bash and zsh.
  *
- * This is a program of the build, not part of append. The input of the program is a template. The
- * program replaces every line "@NAME@" of the template with the part that has this name.
+ * This is a separate program that only the build uses. It reads a template and replaces every line
+ * "@NAME@" with the part of the document that has this name.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@ enum {
 
 /* The text of the manual page. */
 
-/* Writes text in mdoc: escapes what mdoc would read as markup, sets `quoted` words in bold, begins
- * a line with each sentence and breaks long lines. */
+/* Writes text in the mdoc language. Escapes characters that are markup in mdoc, sets `quoted` words
+ * in bold, begins each sentence on a new line, and breaks long lines. */
 static void put_text(const char *text, bool is_line_start)
 {
     size_t column = 0;
@@ -53,8 +53,8 @@ static void put_text(const char *text, bool is_line_start)
     }
 }
 
-/* Writes a macro line for each word of a usage. "[TARGET]" is optional, a word in capitals is an
- * argument, any other word is part of the command. */
+/* Writes an mdoc macro for each word of a usage, each on its own line. "[TARGET]" is optional, a
+ * word in capitals is an argument, and any other word is part of the command. */
 static void put_usage(const char *usage)
 {
     puts(".Nm");
@@ -72,9 +72,9 @@ static void put_usage(const char *usage)
     }
 }
 
-/* Returns the option that is number `place` in the documents. The documents have the options of
- * sweeps and of certificates last, although the table has them first. Returns NULL if `place` is
- * after the last option. */
+/* Returns the option at position `place` of the documents, or NULL after the last option. The
+ * options of `sweep` and `certify` are last in the documents, although they are first in
+ * option_table. */
 static const struct option_entry *option_at_place(size_t place)
 {
     size_t first = 0, count = 0;
@@ -88,7 +88,8 @@ static const struct option_entry *option_at_place(size_t place)
     return place < count ? &option_table[(first + place) % count] : NULL;
 }
 
-/* Writes the help of an option with its default and details: "rows in one append (100). DETAILS" */
+/* Writes the help of an option, its default and its details: "rows in one append (100). DETAILS".
+ */
 static void describe(const struct option_entry *entry, char text[TEXT_BYTES])
 {
     char initial[OPTION_DEFAULT_BYTES];
@@ -98,8 +99,8 @@ static void describe(const struct option_entry *entry, char text[TEXT_BYTES])
              entry->details == NULL ? "" : entry->details);
 }
 
-/* Lists the commands that take an option, as "run, find-max". The list is "" if all commands that
- * connect take the option. */
+/* Lists the commands that take an option, as "run, find-max". The list is empty if all commands
+ * that connect to a database take the option. */
 static void list_commands(const struct option_entry *entry, char text[COMMANDS_BYTES])
 {
     size_t used = 0;
@@ -195,7 +196,8 @@ static bool put_man(const char *part)
 
 /* The parts of docs/options.md. */
 
-/* Writes the text of a table's cell. Only `quoted` text is literal; `|` is escaped everywhere. */
+/* Writes the text of a cell of a table. Escapes `|` everywhere, and other markup only outside
+ * `quoted` text. */
 static void put_cell(const char *text)
 {
     bool is_literal = false;
@@ -304,9 +306,9 @@ static bool put_markdown(const char *part)
 
 /* The completions. */
 
-/* Writes the command by which a shell offers values for an option: files, folders, adapters,
- * workloads, or the choices that the option's argument has in lower case ("count" and "none" of
- * "count|none|SQL"). Some options have no values to offer. */
+/* Writes the shell code that offers values for an option: files, folders, adapters, workloads, or
+ * the lower-case choices of the option's argument, such as "count" and "none" of "count|none|SQL".
+ * For other options the code offers no values. */
 static void put_offer(const struct option_entry *entry, bool is_zsh)
 {
     const char *argument = entry->argument;
@@ -346,7 +348,8 @@ static void put_offer(const struct option_entry *entry, bool is_zsh)
     }
 }
 
-/* Writes the names of a command's options (`is_names`), or the values offered after each option. */
+/* Writes bash code with the names of a command's options if `is_names`, else with the values to
+ * offer for each option. */
 static void put_bash_options(enum command command, bool is_names)
 {
     printf(is_names ? "        %u:-*) words='" : "", (unsigned)command);
@@ -366,7 +369,7 @@ static void put_bash_options(enum command command, bool is_names)
     printf("%s", is_names ? "' ;;\n" : "");
 }
 
-/* Writes text for an argument of zsh's _arguments, which is within single quotes. */
+/* Writes text inside a single-quoted argument of _arguments, a function of zsh. */
 static void put_zsh_text(const char *text)
 {
     for (const char *byte = text; *byte != '\0'; byte++) {

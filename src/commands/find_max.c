@@ -11,12 +11,11 @@
 #include "report/files.h"
 #include "report/text.h"
 
-/* Default of --max-bytes: enough rows for a search with a dozen levels, and little space on a disk.
- */
+/* Default of --max-bytes. It is enough for a search of about 12 levels, and small for a disk. */
 #define DEFAULT_MAX_BYTES (UINT64_C(2) << 30)
 
-/* Notes counters and processes before a level, so that later changes are attributed to this level.
- */
+/* Takes a snapshot of counters and processes before a level, so that changes can be attributed to
+ * this level. */
 static void on_begin(void *context, const struct level *level)
 {
     struct job *job = context;
@@ -30,8 +29,8 @@ static void on_begin(void *context, const struct level *level)
     job->evidence = evidence_begin(question);
 }
 
-/* Returns the limits that a failed level hit, which the caller frees; NULL if memory runs out.
- * `seen` is this process's part of the level. */
+/* Returns the limits that a failed level hit, or NULL if memory runs out. The caller frees them.
+ * `seen` is the part of the level that ran in this process. */
 static struct findings *find_limits(const struct job *job, const struct level *seen)
 {
     struct result *at_level = calloc(1, sizeof *at_level);
@@ -55,8 +54,8 @@ static void on_level(void *context, const struct level *level, const struct leve
     if (level->outcome == LEVEL_FAILED) {
         search->levels[search->count - 1].findings = find_limits(job, seen);
     }
-    /* the result has the limits of the lowest failed level, which may have been tried before this
-     * level */
+    /* the result gets the limits of the failed level with the fewest sessions, which may have been
+     * tried before this level */
     const struct findings *lowest =
         search->failed > 0 ? search->levels[search->failure].findings : NULL;
     job->result->findings = lowest != NULL ? *lowest : (struct findings){.count = 0};
@@ -69,9 +68,9 @@ static void on_level(void *context, const struct level *level, const struct leve
     }
 }
 
-/* Distributes `sessions` over the ranks and sets *most to the largest number that fits on this
- * machine. If *most is less than `sessions`, *binding is the limit that is reached first, with
- * advice for `sessions`. */
+/* Distributes `sessions` over the ranks. Sets *most to `sessions`, or to a smaller number if this
+ * machine has no room for its part of `sessions`. In the second case *binding is the limit that is
+ * reached first, with advice for `sessions`. */
 static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *most,
                                 struct limit *binding, struct error *error)
 {
@@ -107,8 +106,8 @@ static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *mo
     return EXIT_CODE_OK;
 }
 
-/* Sets the most sessions of the search: the user's bound, or the number that the machines are
- * certain to allow if that is less. Makes the plan for that number. */
+/* Sets the highest number of sessions that the search may try: the user's maximum, or fewer if the
+ * machines are not certain to allow as many. Makes the plan for this number. */
 static enum exit_code find_bound(struct job *job, struct error *error)
 {
     const struct plan *plan = &job->given;
@@ -121,7 +120,8 @@ static enum exit_code find_bound(struct job *job, struct error *error)
     enum exit_code code = ranks_agree(ranks, EXIT_CODE_OK, NULL, error);
     code = code == EXIT_CODE_OK ? find_room(job, most, &fits, &limit, error) : code;
     while (code == EXIT_CODE_OK && fits < most && fits > 0) {
-        most = fits; /* with fewer sessions another limit may be reached first */
+        most =
+            fits; /* check again, because with fewer sessions another limit may be reached first */
         code = find_room(job, most, &fits, &limit, error);
     }
     most = fits;
@@ -158,8 +158,8 @@ static enum exit_code find_bound(struct job *job, struct error *error)
     return ranks_divide_sessions(ranks, job->plan, &job->facts, error);
 }
 
-/* Decides how many rows the search may write, and how the user can remove them. Announces both
- * before the first row. */
+/* Sets the number of rows that the search may write. Before the first row is written, announces
+ * this number and how the user can remove the rows. */
 static void bound_rows(struct job *job)
 {
     const struct plan *plan = job->plan;
@@ -194,7 +194,7 @@ static void bound_rows(struct job *job)
     }
 }
 
-/* Runs the search in a process that runs alone, or in rank 0. */
+/* Runs the search: in rank 0, or in the only process if the run has no ranks. */
 static enum exit_code lead(struct job *job, int argc, char **argv)
 {
     struct error error = {.kind = ERROR_NONE};

@@ -25,12 +25,14 @@
 #include "report/text.h"
 
 enum {
-    NAMES_SHOWN = 600 /* bytes of the names of incomplete files in the exit reason */
+    /* maximum bytes of the names of incomplete files in the exit reason */
+    NAMES_SHOWN = 600
 };
 
 #define PAUSE_NS (100 * MONO_NS_PER_MS)
 
-/* Time after the end of a hold in which a slow server may answer one append of every session. */
+/* A search holds each number of sessions for a while. After that time a slow server has this much
+ * time to answer the calls that are still running, one for each session. */
 #define PATIENCE_NS (30 * MONO_NS_PER_S)
 
 /* Functions of the sampler's thread. */
@@ -97,8 +99,8 @@ static void show(struct job *job, const struct progress_state *now)
     progress_show(&job->progress, &all);
 }
 
-/* Ends the run if a condition of --stop-when holds. Ignores the warm-up, and the interval in which
- * the last session finished. */
+/* Ends the run if a condition of --stop-when is true. Ignores the warm-up, and the interval in
+ * which the last session finished. */
 static void check_conditions(struct job *job, const struct sampler_turn *turn)
 {
     const int64_t begin_ns = turn->work_start_ns + job->plan->warm_up_ns;
@@ -109,9 +111,10 @@ static void check_conditions(struct job *job, const struct sampler_turn *turn)
     }
 }
 
-/* Runs the sampler's thread. The thread asks for the size of the tables only after the gate has
- * opened, because the connection for this query would take the place of a session. In each turn it
- * shows progress last, so that the line includes the sample of the turn. */
+/* Runs the sampler's thread. The thread asks for the size of the tables only when the sessions are
+ * connected and may begin, because the connection for this query could take the place of a session.
+ * In each turn the thread shows progress last, so that the line includes the sample of this turn.
+ */
 static void *measure(void *argument)
 {
     struct job *job = argument;
@@ -150,8 +153,8 @@ static void *measure(void *argument)
     return NULL;
 }
 
-/* Returns the number of rows in all tables before the run. If all known hosts have equal numbers of
- * rows, the hosts are assumed to be one database, and its rows are counted once. */
+/* Returns the number of rows in all tables before the run. If all known hosts have the same number
+ * of rows, assumes that the hosts are one database, and counts the rows only once. */
 static uint64_t rows_before(const struct setup *setup)
 {
     uint64_t sum = 0, at_first = 0;
@@ -173,15 +176,16 @@ static uint64_t rows_before(const struct setup *setup)
     return are_alike ? at_first : sum;
 }
 
-/* Returns whether the server's data directory is known and on this machine. */
+/* Returns whether the path of the server's data directory is known and the directory is on this
+ * machine. */
 static bool knows_directory(const struct setup *setup, const struct plan *plan)
 {
     return setup->storage.directory[0] != '\0' &&
            (plan->host_count == 0 || address_is_local(plan->hosts[setup->host].name));
 }
 
-/* Starts the sampler and its thread. `start_ns` is the moment at which a run of several ranks
- * starts. The caller must call end_measuring, whatever the code. */
+/* Starts the sampler and its thread. `start_ns` is the start of a run with several ranks. The
+ * caller must call end_measuring, whatever code this function returns. */
 static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -194,12 +198,12 @@ static enum exit_code begin_measuring(struct job *job, int64_t start_ns, struct 
         .recorder = job->recorder,
         .directory = plan->data_directory != NULL ? plan->data_directory : known_directory,
         .is_working_directory = setup->storage.is_working_directory,
-        /* only rank 0 adds these rows, so that the sum of all ranks has them once */
+        /* only rank 0 adds these rows, so that the sum over all ranks counts them once */
         .rows_before = plan->is_follower ? 0 : rows_before(setup),
         .stages = plan_stages(plan),
         .warm_up_ns = plan->warm_up_ns,
     };
-    /* through a pooler the watch would keep a server session that a session of the run needs */
+    /* with a connection pooler the watch would occupy a server session that the run needs */
     if (job->search == NULL && !plan->is_follower && !setup->server.is_pooled) {
         job->storage = storage_watch_start(&setup->storage, plan, setup->host);
     }
@@ -237,7 +241,8 @@ static void on_shortage(void *context)
     }
 }
 
-/* Notes how many servers are added up in the server's figures, unless there is a note already. */
+/* Adds a note on how many servers the server's figures include, unless the figures already have a
+ * note. */
 static void note_servers(struct resource_summary *resources, size_t hosts, size_t here)
 {
     const bool is_part = here < hosts;
@@ -249,7 +254,7 @@ static void note_servers(struct resource_summary *resources, size_t hosts, size_
     }
 }
 
-/* Notes why the size of the tables is unknown. */
+/* Adds a note on why the size of the tables is unknown. */
 static void add_storage_note(struct io_description *io, const char *note)
 {
     const size_t used = strlen(io->note);
@@ -316,8 +321,8 @@ static void *write_log(void *argument)
     return NULL;
 }
 
-/* Starts the log of transactions, if the plan asks for it. The caller must call end_log, whatever
- * the code. */
+/* Starts the log of transactions if the plan asks for it. The caller must call end_log, whatever
+ * code this function returns. */
 static enum exit_code begin_log(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -334,7 +339,7 @@ static enum exit_code begin_log(struct job *job, struct error *error)
     return job->is_logging ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
 }
 
-/* Writes the rest of the log, and notes the rows that are missing. */
+/* Writes the rest of the log, and notes how many rows are missing from it. */
 static void end_log(struct job *job)
 {
     struct transaction_log_counts *counts = &job->result->log;
@@ -351,7 +356,7 @@ static void end_log(struct job *job)
     }
 }
 
-/* Begins to follow the server's threads in the kernel. */
+/* Starts the tracer that measures in the kernel what the server's threads wait for. */
 static enum exit_code begin_kernel_waits(struct job *job, struct error *error)
 {
     const struct server_selector server = job_select_server(job);
@@ -377,8 +382,8 @@ static void end_kernel_waits(struct job *job)
     job->switches = NULL;
 }
 
-/* Begins to find what the sessions wait for at the server, if the plan asks for it. Called before
- * the measuring thread starts, because that thread reads the polls. */
+/* Starts to measure what the sessions wait for at the server, if the plan asks for it. Must be
+ * called before the sampler's thread starts, because that thread reads the measured waits. */
 static enum exit_code begin_waits(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -390,7 +395,8 @@ static enum exit_code begin_waits(struct job *job, struct error *error)
         return begin_kernel_waits(job, error);
     }
     memcpy(result->waits_note, job->setup.waits_note, sizeof result->waits_note);
-    if (result->waits_note[0] != '\0') { /* --waits=try: the run continues without the polls */
+    /* --waits=try: the run continues without polls of the server's sessions */
+    if (result->waits_note[0] != '\0') {
         if (job->search == NULL && begin_kernel_waits(job, error) != EXIT_CODE_OK) {
             const size_t used = strlen(result->waits_note);
             snprintf(result->waits_note + used, sizeof result->waits_note - used, "; %s",
@@ -427,8 +433,8 @@ enum exit_code job_load(struct job *job, struct error *error)
     const struct setup *setup = &job->setup;
     struct result *result = job->result;
     const int64_t start_ns = ranks_agree_start(job->ranks);
-    /* the set-up need no longer show the other ranks that this rank is alive: during a run all
-     * ranks send messages all the time */
+    /* clear the pointer with which the set-up shows the other ranks that this rank is alive: during
+     * a run all ranks send messages all the time */
     job->setup.ranks = NULL;
     if (start_ns == 0) {
         return ranks_report_loss(job->ranks, error);
@@ -502,7 +508,9 @@ enum exit_code job_load(struct job *job, struct error *error)
     storage_watch_stop(job->storage);
     add_storage_note(&result->resources.io_of, setup->storage.note);
     note_servers(&result->resources, job->ranks == NULL ? plan->host_count : job->place_count,
-                 job->place_count); /* other ranks may measure the other hosts */
+                 /* with ranks only the hosts on this machine count, because other ranks may measure
+                    the others */
+                 job->place_count);
     progress_end(&job->progress);
     if (status != STATUS_OK) {
         return EXIT_CODE_CLIENT_LIMIT;
@@ -588,8 +596,8 @@ struct judge_context job_judge_context(const struct job *job)
     };
 }
 
-/* Verifies and judges the result. `why_not` is the reason for not counting the rows, or NULL to
- * count them. */
+/* Verifies and judges the result. Counts the rows, unless `why_not` has a reason for not counting
+ * them; else `why_not` is NULL. */
 static void judge(struct job *job, const char *why_not)
 {
     struct result *result = job->result;
@@ -597,7 +605,7 @@ static void judge(struct job *job, const char *why_not)
     struct error error = {.kind = ERROR_NONE};
     job_note_connection(job, result);
     if (search == NULL && job->ranks == NULL) {
-        /* in a search each level, and with ranks each rank, finds its own limits */
+        /* a search finds the limits of each level, and with ranks each rank finds its own limits */
         job_find_limits(job);
     }
     if (why_not != NULL) {
@@ -611,7 +619,7 @@ static void judge(struct job *job, const char *why_not)
     result_judge(result, &context);
     if (search != NULL) {
         char change[RESULT_CHANGE_BYTES];
-        /* an INVALID run: its figures describe this machine, not the server */
+        /* the figures of an INVALID run describe this machine, not the server */
         if (result->verdict == VERDICT_INVALID) {
             snprintf(search->figures_note, sizeof search->figures_note,
                      "rows/s and latencies do not describe the server: %.180s",
@@ -673,7 +681,7 @@ void job_update_outcome(struct job *job, bool was_interrupted, const char *text)
     const bool was_outdated = job->is_outdated;
     job->is_written = run_files_write_outcome(job->files, &outcome);
     if (job->is_written && was_outdated) {
-        /* the outcome just written still says that files are incomplete */
+        /* the outcome that was just written still reports incomplete files */
         job_add_file_problems(job);
         result_set_exit(result);
         job->is_written = run_files_write_outcome(job->files, &outcome);
@@ -685,7 +693,8 @@ void job_update_outcome(struct job *job, bool was_interrupted, const char *text)
     }
 }
 
-/* Adds a problem for a file that an option names. `number` is errno, or 0 for no problem. */
+/* Adds a problem if a file that an option names could not be written. `number` is the errno of the
+ * failure, or 0 for success. */
 static void note_unwritten(struct result *result, enum problem_kind kind, const char *path,
                            int number)
 {
@@ -695,8 +704,8 @@ static void note_unwritten(struct result *result, enum problem_kind kind, const 
     }
 }
 
-/* Writes the files before the page, because the page shows them. The page and the JUnit file list
- * all problems that were found before they were written. */
+/* Writes the files before the HTML page, because the page shows their data. The page and the JUnit
+ * file list only the problems that were found before them. */
 enum exit_code job_report(struct job *job)
 {
     static const char late[] = "interrupted after the sessions had ended";

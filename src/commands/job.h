@@ -2,10 +2,10 @@
  * The work that `append SESSIONS RECORDS` and `find-max` share: everything before the first session
  * and after the last session. The two commands differ in how sessions are run.
  *
- * An error after the first session becomes a problem of the result (measure/result.h). The outcome
- * is judged when the sessions have ended, and again when a later event changes it: a signal, or a
- * page or file that cannot be written. Then run.json and summary.csv are written again, so that
- * they agree with the exit code of the program.
+ * An error after the start of the first session becomes a problem of the result (measure/result.h).
+ * The outcome is judged when the sessions have ended. A signal, or a page or file that cannot be
+ * written, may change the outcome later. The job then writes run.json and summary.csv again, so
+ * that they agree with the exit code of the program.
  */
 #ifndef COMMANDS_JOB_H
 #define COMMANDS_JOB_H
@@ -31,21 +31,26 @@
 #include "trace/switches.h"
 #include "trace/trace.h"
 
-/* The state of a run or a search. The caller zeroes the job, except for the members of a search.
- * job_do releases the job, whatever step the job has reached. */
+/* The state of a run or a search. The caller sets all members to zero, except the members of a
+ * search. job_do releases the job, even if a step has failed. */
 struct job {
     struct ranks *ranks; /* the ranks of the run, borrowed; NULL if this process runs alone */
-    struct rank_exchange exchange; /* texts that this rank received or keeps for merging */
-    struct plan given;             /* plan of the command line; const after plan_make; owned */
-    /* the plan of a search: `given` with the most sessions that the search may try */
+    /* texts that this rank received from rank 0, or keeps until the results are merged */
+    struct rank_exchange exchange;
+    /* plan made from the command line; not changed after plan_make; owned */
+    struct plan given;
+    /* plan of a search: `given` with the highest number of sessions that the search may try */
     struct plan bounded;
-    const struct plan *plan; /* the plan in use: `given`, later `bounded` in a search */
+    /* the plan in use: `given` in a run; in a search `bounded`, when this is known */
+    const struct plan *plan;
     /* facts of `given` and `bounded`; fixed before the first session */
     struct facts facts;
-    struct container container; /* the server's container, if the plan names it */
-    bool has_library;           /* facts.library was started and must be stopped */
+    /* container of the server, if the plan names it */
+    struct container container;
+    bool has_library; /* facts.library was started and must be stopped */
     struct setup setup;
-    struct cut_list cut; /* sessions whose connections append has cut; its entries are owned */
+    /* sessions whose connections this program has closed by force; the list owns its entries */
+    struct cut_list cut;
     struct generator *generator;
     struct recorder *recorder;
     /* values of the script's metrics; NULL if the script has no metrics */
