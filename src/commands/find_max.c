@@ -120,8 +120,8 @@ static enum exit_code find_bound(struct job *job, struct error *error)
     enum exit_code code = ranks_agree(ranks, EXIT_CODE_OK, NULL, error);
     code = code == EXIT_CODE_OK ? find_room(job, most, &fits, &limit, error) : code;
     while (code == EXIT_CODE_OK && fits < most && fits > 0) {
-        most =
-            fits; /* check again, because with fewer sessions another limit may be reached first */
+        /* check again, because with fewer sessions another limit may be reached first */
+        most = fits;
         code = find_room(job, most, &fits, &limit, error);
     }
     most = fits;

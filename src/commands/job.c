@@ -508,8 +508,7 @@ enum exit_code job_load(struct job *job, struct error *error)
     storage_watch_stop(job->storage);
     add_storage_note(&result->resources.io_of, setup->storage.note);
     note_servers(&result->resources, job->ranks == NULL ? plan->host_count : job->place_count,
-                 /* with ranks only the hosts on this machine count, because other ranks may measure
-                    the others */
+                 /* other ranks may measure the hosts that are not on this machine */
                  job->place_count);
     progress_end(&job->progress);
     if (status != STATUS_OK) {

@@ -24,7 +24,8 @@
 #define ROOM_PAUSE_NS (100 * MONO_NS_PER_MS)
 
 enum {
-    SPARE_FILES = 64, /* number of files that are open only while connecting */
+    /* number of files to allow for that are open only while sessions connect */
+    SPARE_FILES = 64,
     SHARDS_MIN = 8,
     MADE_LINE_BYTES = 400,
     VERSION_BYTES = 120,
@@ -35,8 +36,8 @@ enum exit_code job_open_junit(struct job *job, bool may_wait, struct error *erro
     return report_open_file(&job->junit, "junit", job->plan->junit, may_wait, error);
 }
 
-/* Refuses a run that is certain to hit a limit. *first is the limit that is reached first, or NULL.
- */
+/* Refuses a run that is certain to hit a limit. Sets *first to the limit that is reached first, or
+ * to NULL. */
 static enum exit_code judge_limits(const struct plan *plan, const struct limit_list *list,
                                    const struct limit **first, struct error *error)
 {
@@ -52,9 +53,9 @@ static enum exit_code judge_limits(const struct plan *plan, const struct limit_l
     return (*first)->side == LIMIT_CLIENT ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_SERVER;
 }
 
-/* Checks the limits of the server and the database, after the set-up has connected. Checks a full
- * server again for 2 s, or longer with --wait, because sessions of an earlier run may be leaving:
- * the server frees their places only when it notices that they have left. */
+/* Checks the limits of the server and the database, after the set-up has connected. If the server
+ * is full, checks again for 2 s, or longer with --wait: sessions of an earlier run may have just
+ * disconnected, and the server needs some time to notice this. */
 static enum exit_code check_server(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -115,7 +116,7 @@ enum exit_code job_begin_trace(struct tracer **tracer, const struct plan *plan, 
     return EXIT_CODE_OK;
 }
 
-/* Finds the hosts of the URL that are on this machine. */
+/* Finds which hosts of the URL are on this machine. */
 static void find_servers(struct job *job)
 {
     const struct plan *plan = job->plan;
@@ -130,8 +131,8 @@ static void find_servers(struct job *job)
     }
 }
 
-/* Returns whether this rank measures the server's processes: it is the first rank on its machine
- * and, by the plan, the server may be on this machine. */
+/* Returns whether this rank measures the server's processes. It does if it is the first rank on its
+ * machine and if, according to the plan, the server may be on this machine. */
 static bool measures_server(struct job *job)
 {
     const struct plan *plan = job->plan;
@@ -144,8 +145,9 @@ static bool measures_server(struct job *job)
             plan->server_cgroup != NULL);
 }
 
-/* Checks --server-pid. If the process that holds the port is visible, it must be the given process
- * or a relative of it. Checks nothing if a program that forwards connections holds the port. */
+/* Checks --server-pid. The process that listens on the port, if it is visible, must be the given
+ * process or a relative of it. Does not check this if a program that forwards connections listens
+ * on the port. */
 static enum exit_code check_server_pid(const struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -167,7 +169,7 @@ static enum exit_code check_server_pid(const struct job *job, struct error *erro
                     : EXIT_CODE_OK;
 }
 
-/* Loads the tracer before anything is done to the server. */
+/* Loads the tracer. Must be called before the first change to the server. */
 static enum exit_code load_tracer(struct job *job, struct error *error)
 {
     struct ranks *ranks = job->ranks;
@@ -182,7 +184,8 @@ static enum exit_code load_tracer(struct job *job, struct error *error)
     return code;
 }
 
-/* Checks that this machine allows --waits=kernel, before anything is done to the server. */
+/* Checks that this machine allows --waits=kernel. Must be called before the first change to the
+ * server. */
 static enum exit_code check_kernel_waits(const struct job *job, struct error *error)
 {
     return job->plan->waits == WAITS_KERNEL && !job->plan->is_follower &&
@@ -191,7 +194,7 @@ static enum exit_code check_kernel_waits(const struct job *job, struct error *er
                : EXIT_CODE_OK;
 }
 
-/* If the plan asks for a trace, checks on rank 0 that at least one rank traces. */
+/* Checks on rank 0, if the plan asks for a trace, that at least one rank traces. */
 static enum exit_code check_traced(struct job *job, struct error *error)
 {
     const enum io_trace level = job->plan->io_trace;
@@ -207,8 +210,8 @@ static enum exit_code check_traced(struct job *job, struct error *error)
     return level == IO_TRACE_TRY ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
 }
 
-/* Writes the version of the client library to `text`, or "" if the adapter has none. All ranks must
- * have the same version. Returns `text`. */
+/* Writes the version of the client library to `text`, or "" if the adapter has no client library,
+ * and returns `text`. The caller checks that all ranks have the same version. */
 static const char *client_version(const struct plan *plan, char *text, size_t size)
 {
     text[0] = '\0';
@@ -218,7 +221,7 @@ static const char *client_version(const struct plan *plan, char *text, size_t si
     return text;
 }
 
-/* Checks the limits of this machine, before anything is opened. */
+/* Checks the limits of this machine. Must be called before files and connections are opened. */
 static enum exit_code check_machine(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -236,7 +239,7 @@ static enum exit_code check_machine(struct job *job, struct error *error)
     return judge_limits(plan, &list, &first, error);
 }
 
-/* Starts the client library and opens every output file. */
+/* Starts the client library, and opens all output files. */
 static enum exit_code open_here(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -312,8 +315,8 @@ static enum exit_code prepare_tables(struct job *job, struct error *error)
     return code == EXIT_CODE_OK ? verify_prepare(&job->setup, plan, &job->facts, error) : code;
 }
 
-/* Sends the facts about the prepared tables from rank 0 to the other ranks. Then the other ranks
- * open the tables. */
+/* Sends the facts about the prepared tables from rank 0 to the other ranks, which then open the
+ * tables. */
 static enum exit_code share_tables(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
@@ -405,7 +408,7 @@ static enum exit_code make_memory(struct job *job, struct error *error)
 {
     const struct plan *plan = job->plan;
     facts_set_target(&job->facts, plan, &job->setup.connection);
-    /* a script that declares all its tables needs no generated rows */
+    /* if a script declares all its tables, no rows are generated */
     const enum status status =
         job->setup.own->table.column_count == 0
             ? STATUS_OK
@@ -444,7 +447,8 @@ struct server_selector job_select_server(struct job *job)
     }
     return (struct server_selector){
         .is_embedded = connection->is_embedded,
-        /* an embedded database is measured by every rank, a server by one rank on each machine */
+        /* every rank measures its embedded database; only the first rank on a machine measures a
+           server */
         .is_remote =
             job->setup.is_remote || (!connection->is_embedded && !ranks_is_first_here(job->ranks)),
         .port = connection->port,
@@ -528,8 +532,8 @@ enum exit_code job_begin(struct job *job, struct error *error)
     }
     code = share_tables(job, error);
     code = code == EXIT_CODE_OK ? make_memory(job, error) : code;
-    /* Starting the trace takes a while, so it is done before the run begins. With an embedded
-     * database the trace starts later, because it must exclude the sampler's thread, which does not
+    /* Start the trace before the run begins, because this takes a while. With an embedded database
+     * the trace starts later, because the trace must exclude the sampler's thread, which does not
      * exist yet. */
     if (code == EXIT_CODE_OK && !job->setup.connection.is_embedded) {
         code = job_start_trace(job, error);

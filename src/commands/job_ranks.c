@@ -14,11 +14,12 @@
 #include "report/files.h"
 #include "report/formats.h"
 
-/* Time that a rank waits for its result to be merged before it writes its own files. */
+/* How long a rank waits until rank 0 has merged its result. After this time the rank writes files
+ * of its own. */
 #define MERGE_NS (200 * MONO_NS_PER_MS)
 
-/* How long rank 0 accepts I/O rows from other ranks after a signal: mpirun will kill rank 0 soon.
- */
+/* How long rank 0 accepts rows of the I/O trace from other ranks after a signal. It is short,
+ * because mpirun will soon kill rank 0. */
 #define ROWS_NS (300 * MONO_NS_PER_MS)
 
 /* Judges the result of this rank alone. */
@@ -30,8 +31,8 @@ static void judge_rank(const struct job *job, struct result *result)
     const uint64_t missing = result->batches.not_sent + counters[RECORDER_SKIPPED] +
                              counters[RECORDER_TRANSACTIONS_NOT_BEGUN];
     if (missing == 0 && result->stop_reason == STOP_DURATION) {
-        /* This rank sent all rows that were due. The rate does not count against this rank, because
-         * other ranks may have had more to send. */
+        /* This rank sent all rows that were due, so a rate below --rate is not a fault of this
+         * rank: other ranks may have had more rows to send. */
         context.rate_rows_per_s = 0;
     }
     const double share = (double)plan_share(plan).count / plan->sessions;
@@ -44,7 +45,7 @@ static void judge_rank(const struct job *job, struct result *result)
     }
 }
 
-/* Describes this rank's part of the result, with a verdict on this rank alone. */
+/* Describes this rank's part of the result, with a verdict that concerns only this rank. */
 static struct rank_result describe_rank(struct job *job)
 {
     const struct result *result = job->result;
@@ -52,7 +53,7 @@ static struct rank_result describe_rank(struct job *job)
     judge_rank(job, &judged);
     const struct facts *facts = job->plan->facts;
     const struct resource_summary *resources = &result->resources;
-    /* all ranks have the same --server-pid, but the process is on one of their machines */
+    /* all ranks have the same --server-pid, but the process is on only one machine */
     const bool is_named = facts->server_pid != 0 || facts->server_cgroup != NULL;
     const bool is_found = resources->server_pid != 0 || resources->memory_source == MEMORY_CGROUP;
     const bool is_elsewhere = job_select_server(job).is_remote || (is_named && !is_found);
@@ -65,19 +66,21 @@ static struct rank_result describe_rank(struct job *job)
     return part;
 }
 
-/* Packs the result of this rank. Returns false if memory runs out. */
+/* Packs the result of this rank into `bytes`. Returns false if memory runs out. */
 static bool pack(struct job *job, struct buffer *bytes)
 {
     job_note_connection(job, job->result);
     job->result->table_bytes_before = job->result->table_bytes_after = -1;
-    if (job->search == NULL) { /* in a search each level finds its own limits */
+    /* a search finds the limits of each level instead */
+    if (job->search == NULL) {
         job_find_limits(job);
     }
     const struct rank_result part = describe_rank(job);
     return rank_exchange_pack(bytes, &job->exchange, job->result, job->recorder, &part);
 }
 
-/* Adds the I/O rows of another rank to the file. Returns 0, or errno if rows are missing. */
+/* Adds the I/O trace of another rank to the file of rank 0. Returns 0, or an errno if rows are
+ * missing. */
 static int take_rows(struct job *job, unsigned rank, int64_t limit_ns)
 {
     bool is_first = true, is_cut = false;
@@ -92,7 +95,7 @@ static int take_rows(struct job *job, unsigned rank, int64_t limit_ns)
     return is_cut ? ETIMEDOUT : job->result->ranks[rank].trace->csv_errno;
 }
 
-/* Joins the traces of all machines, on rank 0. */
+/* Joins the I/O traces of all machines into one file, on rank 0. */
 static enum exit_code join_traces(struct job *job, struct error *error)
 {
     struct result *result = job->result;
@@ -159,7 +162,8 @@ static enum exit_code join_ranks(struct job *job, struct error *error)
     return code;
 }
 
-/* Ends a rank other than 0. Such a rank leaves the report to rank 0, unless rank 0 is lost. */
+/* Ends a rank other than 0. Reports an error only if rank 0 is lost, because otherwise rank 0
+ * reports it. */
 static enum exit_code leave(const struct job *job)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -167,7 +171,8 @@ static enum exit_code leave(const struct job *job)
     return error_is_set(&error) ? command_fail(code, &error) : EXIT_CODE_OK;
 }
 
-/* Runs a rank other than 0, from receiving the plan until its result is merged. */
+/* Runs a rank other than 0: from receiving the plan until rank 0 has merged the result of this
+ * rank. */
 static enum exit_code follow(struct job *job, enum command command)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -199,11 +204,13 @@ static enum exit_code follow(struct job *job, enum command command)
     const int rows = job->tracer == NULL ? -1 : run_files_read_io(job->files);
     ranks_offer_lines(job->ranks, rows);
     if (!pack(job, &bytes)) {
-        buffer_fini(&bytes); /* rank 0 refuses the empty result instead of waiting for a result */
+        /* send an empty result: rank 0 refuses it, but would wait for a missing result */
+        buffer_fini(&bytes);
     }
     ranks_give_result(job->ranks, &bytes);
     bool is_merged = ranks_await_merge(job->ranks, MERGE_NS);
-    if (!is_merged) { /* rank 0 needs longer, or is lost */
+    /* rank 0 needs more time, or is lost: write the result to this rank's own files */
+    if (!is_merged) {
         judge_rank(job, job->result);
         if (job->search != NULL) {
             const struct judge_context context = job_judge_context(job);
@@ -233,7 +240,7 @@ void job_fail_junit(FILE **junit, const struct plan *plan, enum exit_code code,
                     const struct error *error)
 {
     if (*junit != NULL) {
-        /* ignore a failed write, because the command has already failed */
+        /* ignore an error of this write, because the command has already failed */
         (void)report_close_file(junit, junit_write_error(*junit, plan, code, error->text));
     }
 }

@@ -7,9 +7,9 @@
 #include "base/process.h"
 #include "commands/command.h"
 
-/* Opens the standard streams that were closed before the program began. Otherwise a file of the run
- * would get the number of a stream, and messages for this stream would go into the file. The opened
- * streams can be neither read nor written. */
+/* Opens those of the standard streams that are closed when the program starts. Otherwise a file of
+ * the run would get the descriptor of a standard stream, and messages would go into this file. The
+ * streams opened here can be neither read nor written. */
 static void keep_stream_numbers(void)
 {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {

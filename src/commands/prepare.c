@@ -1,5 +1,5 @@
-/* append prepare, dry-run and cleanup: create and load the tables of the script, show what its
- * transactions do, and drop the tables. */
+/* The commands prepare, dry-run and cleanup. `prepare` creates and loads the tables of the script,
+ * `dry-run` shows what its transactions do, and `cleanup` drops the tables. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,8 +39,7 @@ static enum exit_code clean_up(const struct plan *plan, struct buffer *text, str
     return code;
 }
 
-/* Runs `work` on the database that the command line names, and prints the text that `work` wrote.
- */
+/* Runs `work` on the database of the command line, and prints the text that `work` has written. */
 static enum exit_code work_on(enum command command, int argc, char **argv,
                               enum exit_code (*work)(const struct plan *plan, struct buffer *text,
                                                      struct error *error))

@@ -14,7 +14,8 @@
 #include "plan/options.h"
 
 enum {
-    FIXED_TEXTS = 7 /* texts before the words of the command line, see rank_exchange_send_plan */
+    /* number of texts before the words of the command line; see rank_exchange_send_plan */
+    FIXED_TEXTS = 7
 };
 
 void rank_exchange_fini(struct rank_exchange *exchange)
@@ -30,7 +31,8 @@ void rank_exchange_fini(struct rank_exchange *exchange)
     *exchange = (struct rank_exchange){.words = NULL};
 }
 
-/* Returns whether the host's name means a different server on each machine. */
+/* Returns whether `host` is a name that means a different server on each machine, such as
+ * "localhost". */
 static bool is_own_machine(const char *host)
 {
     return host == NULL || host[0] == '/' || host[0] == '@' || strcmp(host, "localhost") == 0 ||
@@ -90,7 +92,7 @@ static void add_text(struct buffer *text, const char *word)
     buffer_add(text, word, strlen(word) + 1);
 }
 
-/* Adds the words of the options, including options from files. */
+/* Adds the words of the command line's options and of the options that files contain. */
 static void add_options(struct buffer *text, const struct plan *plan)
 {
     add_text(text, "append");
@@ -116,8 +118,8 @@ enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *p
     snprintf(seed, sizeof seed, "%" PRIu64, plan->facts->seed);
     add_text(&text, plan->out_folder);
     add_text(&text, seed);
-    /* without a URL the adapter is sent, so that the other ranks need not recognise the server at
-     * the port themselves */
+    /* without a URL also send the adapter, so that the other ranks need not find out which server
+     * listens on the port */
     add_text(&text, plan->target.url == NULL ? plan->adapter->name : "");
     add_text(&text, has_file ? script_text(plan->script) : "");
     char number[UNITS_TEXT_BYTES];
@@ -136,7 +138,8 @@ enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *p
     return EXIT_CODE_OK;
 }
 
-/* Stores the script in a file in memory. Returns false with the reason in errno. */
+/* Stores the text of the script in a file in memory. Returns false on failure, with the reason in
+ * errno. */
 static bool keep_script(struct rank_exchange *exchange, const char *text)
 {
     const size_t length = strlen(text);
@@ -250,14 +253,16 @@ static struct result *make_whole(const struct ranks *ranks, const struct plan *p
     return whole;
 }
 
-/* Adds the sessions of a lost rank, and the last counters that this rank sent. */
+/* Adds to the merged result the sessions of a lost rank, and the last counters that the lost rank
+ * sent. */
 static void add_lost(struct merge *merge, const struct ranks *ranks, const struct plan *plan,
                      unsigned rank)
 {
     const struct plan_share share = ranks_share(ranks, rank);
     const unsigned count = share.count + share.idle;
     const uint64_t *counters = ranks_lost(ranks, rank)->counters;
-    if (plan->is_search) { /* the sessions of the search's levels are not known */
+    /* the results of a search's sessions are unknown */
+    if (plan->is_search) {
         merge_add_lost(merge, rank, NULL, counters[RECORDER_SESSIONS_CONNECTED], counters);
         return;
     }

@@ -10,21 +10,24 @@
 #include "ranks/merge.h"
 #include "ranks/ranks.h"
 
-/* The texts that the plan of a rank other than 0 points into, and the intervals and samples that a
- * rank keeps for merging. The caller zeroes the struct, and releases it with rank_exchange_fini. */
+/* The memory that a rank needs while it follows rank 0: the texts to which its plan points, and the
+ * intervals and samples that it keeps for the merge. The caller zeroes the struct, and releases it
+ * with rank_exchange_fini. */
 struct rank_exchange {
-    struct buffer text; /* rank 0's command line, and the facts that rank 0 found for its plan */
-    char **words;       /* words of the command line; they point into `text` */
-    char *out;          /* folder of this rank's files; owned */
-    int script;         /* descriptor + 1 of the file that holds the script; 0: no file */
+    /* the text that rank 0 sent: its command line, and the facts that it found for its plan */
+    struct buffer text;
+    char **words; /* words of the command line; they point into `text` */
+    char *out;    /* folder of this rank's files; owned */
+    /* descriptor + 1 of the file in memory that holds the script; 0: no such file */
+    int script;
     char script_path[40];
-    /* intervals and samples, written by merge_keep_interval and merge_keep_sample */
+    /* intervals and samples to be merged, which merge_keep_interval and merge_keep_sample add */
     struct buffer intervals, samples;
 };
 
 void rank_exchange_fini(struct rank_exchange *exchange);
 
-/* Refuses a plan that several ranks cannot run. The plan must be complete. */
+/* Refuses a plan that cannot be run with several ranks. The plan must be complete. */
 enum exit_code rank_exchange_allow(const struct ranks *ranks, const struct plan *plan,
                                    struct error *error);
 
@@ -32,26 +35,27 @@ enum exit_code rank_exchange_allow(const struct ranks *ranks, const struct plan 
 enum exit_code rank_exchange_send_plan(struct ranks *ranks, const struct plan *plan,
                                        struct error *error);
 
-/* Receives rank 0's plan, for plan_follow. *lead borrows from *exchange. On any code except OK,
- * *error says why and must be passed to ranks_agree; the text of *error is empty if rank 0 has
+/* Receives the plan of rank 0, for plan_follow. *lead points into *exchange. If the code is not OK,
+ * the caller must pass *error to ranks_agree. *error says why, but its text is empty if rank 0 has
  * ended. */
 enum exit_code rank_exchange_receive_plan(struct rank_exchange *exchange, struct ranks *ranks,
                                           struct plan_lead *lead, struct error *error);
 
-/* Packs this rank's part of the result, to be sent or merged. Returns false if memory runs out. */
+/* Packs this rank's part of the result into `bytes`, to be sent or merged. Returns false if memory
+ * runs out. */
 bool rank_exchange_pack(struct buffer *bytes, const struct rank_exchange *exchange,
                         const struct result *result, struct recorder *recorder,
                         const struct rank_result *rank_result);
 
-/* The merged result of all ranks, and the content of the run's files. */
+/* The merged result of all ranks, and the merged data for the run's files. */
 struct rank_exchange_whole {
     struct result *result;
     struct merge *merge;
 };
 
 /* Waits for the results of the other ranks and merges them with the result of rank 0, which is
- * packed in `bytes`. Frees `bytes`. The caller owns *whole, even when the code is not OK and *error
- * says why. */
+ * packed in `bytes`. Frees the memory of `bytes`. Afterwards the caller owns the members of *whole,
+ * even if the code is not OK; *error then says why. */
 enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
                                    const struct result *rank_0, struct buffer *bytes,
                                    struct rank_exchange_whole *whole, struct error *error);

@@ -16,7 +16,8 @@ enum {
     FORMAT_VERSION = 1, /* version of the JSON's format */
 };
 
-/* Returns the width of charts: the width of the terminal, else COLUMNS, else 80. */
+/* Returns the width of charts in characters: the width of the terminal, or the variable COLUMNS if
+ * the output is not a terminal, or 80. */
 static unsigned text_columns(void)
 {
     struct winsize size;
@@ -40,9 +41,9 @@ static void add_charts(struct tree tree, const struct report *report, struct cha
     }
 }
 
-/* Prints one JSON object: the files that were written, and the runs that they show. The name of a
- * file that was not asked for is "", which becomes null. Returns false if memory runs out or a
- * write fails. */
+/* Prints a JSON object with the files that were written and the runs that they show. `page` and
+ * `png` are the names of the files; "" means that the file was not asked for, and is printed as
+ * null. Returns false if memory runs out or a write fails. */
 static bool print_json(const struct report *report, const char *page, size_t page_bytes,
                        const char *png, size_t png_count)
 {
@@ -103,8 +104,8 @@ static enum status make_report(const struct report *report, const struct plan *p
         fputs(status == STATUS_OK ? buffer_text(&text) : "", stdout);
         buffer_fini(&text);
     }
-    /* the page of one run or sweep is in its folder; the page of several is in the current
-     * folder */
+    /* without --out, the page of a single run or sweep goes into its folder, and the page of
+     * several goes into the current folder */
     char path[REPORT_PATH_BYTES], png[REPORT_PATH_BYTES] = "";
     size_t page_bytes = 0, png_count = 0;
     const char *name = plan->out == NULL ? REPORT_FILE : plan->out;
@@ -116,7 +117,7 @@ static enum status make_report(const struct report *report, const struct plan *p
         status = STATUS_REJECTED;
     }
     if (status == STATUS_OK && plan->charts.is_png) {
-        /* write the pictures before the page, because gnuplot may be missing */
+        /* write the pictures first, so that nothing is written if gnuplot is missing */
         const size_t length = strlen(path);
         const bool is_html = length > 5 && strcmp(path + length - 5, ".html") == 0;
         snprintf(png, sizeof png, "%.*s", (int)(length - (is_html ? 5 : 0)), path);

@@ -7,7 +7,7 @@
 #include "report/conditions.h"
 #include "report/expectations.h"
 
-/* Runs the command in a process that runs alone, or in rank 0. */
+/* Runs the command: in rank 0, or in the only process if the run has no ranks. */
 static enum exit_code lead(struct job *job, int argc, char **argv)
 {
     const struct plan *plan = job->plan;

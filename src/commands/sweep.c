@@ -24,19 +24,22 @@
 #define TICK_NS MONO_NS_PER_S
 #define HASTY_TICK_NS (50 * MONO_NS_PER_MS)
 #define PLAIN_LINE_NS (30 * MONO_NS_PER_S)
-/* An order to the other ranks is the folder, a 0 byte and, if the sweep is resumed, this word. */
+/* Rank 0 orders the other ranks to start a run. The order consists of the run's folder, a 0 byte
+ * and, if the sweep is resumed, this word. */
 #define RESUMED "resumed"
 
 enum {
     LOG_TAIL_BYTES = 4096,
-    OWN_WORDS = 11, /* words of a run's command line that are not the user's options */
+    /* maximum number of words in a run's command line that are not options of the user */
+    OWN_WORDS = 11,
     LINE_BYTES = 1024,
     SIZE_BYTES = LINE_BYTES / 4,
     WIDEST = 1000,
 };
 
-/* Looks for the table and decides which rows each run finds in it. A table that existed before the
- * sweep is changed only with --recreate or --keep-rows. A sweep that resumes keeps the decision. */
+/* Looks for the table and decides which rows each run finds in it. The sweep changes a table that
+ * existed before the sweep only with --recreate or --keep-rows. A sweep that resumes does not
+ * decide again. */
 static enum exit_code choose_table(struct sweep *sweep, struct error *error)
 {
     struct plan plan = sweep->plan;
@@ -54,7 +57,7 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
         return EXIT_CODE_OK;
     }
     struct setup_found found = {.is_there = false};
-    /* whether append can create the table that the loop last looked for */
+    /* whether a run can create the table that the loop looked for last */
     bool can_make = true;
     enum exit_code code = setup_start_library(&sweep->facts, &plan, error);
     if (code == EXIT_CODE_OK) {
@@ -103,11 +106,11 @@ static enum exit_code choose_table(struct sweep *sweep, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Progress on stderr. When a run has ended, a line about it is printed. During a run a terminal
- * shows a line that is rewritten; any other output gets a line at the run's start and every 30 s.
- */
+/* Progress on stderr. At the end of each run a line about it is printed. During a run, a terminal
+ * shows a line that is overwritten again and again. Any other output gets one line at the start of
+ * the run and one every 30 s. */
 
-/* Prints a line that is not rewritten. */
+/* Prints a line that later lines do not overwrite. */
 static void keep_line(struct sweep *sweep, const char *text)
 {
     char line[LINE_BYTES];
@@ -137,9 +140,9 @@ static const char *format_size(const struct sweep *sweep, const struct saved_swe
     return text;
 }
 
-/* Returns the estimated seconds until the end of the sweep, from the time that the rows so far
- * took. A run without a number of rows counts as one row. Run `index` is in progress: it has
- * appended `rows` in `elapsed_s`. The result is negative before the first row. */
+/* Returns the estimated seconds until the end of the sweep. The estimate uses the time per row so
+ * far; a run without a number of rows counts as one row. Run `index` is in progress, and has
+ * written `rows` in `elapsed_s`. Returns a negative number as long as no row is known. */
 static double time_left(const struct saved_sweep *sweep, size_t index, uint64_t rows,
                         double elapsed_s)
 {
@@ -163,7 +166,7 @@ static double time_left(const struct saved_sweep *sweep, size_t index, uint64_t 
     return rows_done > 0 ? took_s / (double)rows_done * (double)rows_left : -1;
 }
 
-/* Shows that run `index` has taken elapsed_ns so far. */
+/* Shows the progress of run `index`, which began elapsed_ns ago. */
 static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
 {
     const bool is_first = elapsed_ns == 0;
@@ -174,8 +177,8 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
     sweep->next_line_ns = elapsed_ns + PLAIN_LINE_NS;
     const struct saved_sweep_run *run = &sweep->results.runs[index];
     const double elapsed_s = (double)elapsed_ns / (double)MONO_NS_PER_S;
-    /* The rows in the intervals that the run has written, and the end of the last interval. Both
-     * are unknown with several ranks, because each rank writes its own intervals. */
+    /* Read from intervals.csv how many rows the run has written, and the end of the last interval.
+     * With several ranks both are unknown, because each rank writes a file of its own. */
     const bool is_one = sweep->ranks == NULL;
     double end_s = 0, rows = 0;
     char path[PATH_BYTES];
@@ -193,7 +196,7 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
     char size[SIZE_BYTES], text[LINE_BYTES], line[LINE_BYTES], done[2 * UNITS_TEXT_BYTES] = "";
     char left[2 * UNITS_TEXT_BYTES] = "time left unknown";
     const double left_s = time_left(&sweep->results, index, (uint64_t)rows, end_s);
-    /* the rest is estimated from the end of the last interval: subtract the time since then */
+    /* left_s is the time from the end of the last interval: subtract the time since this end */
     if (left_s >= 0) {
         const double rest_s = left_s - (rows >= 1 || !is_one ? elapsed_s - end_s : 0);
         snprintf(left, sizeof left, "about %s left",
@@ -215,8 +218,8 @@ static void show_progress(struct sweep *sweep, size_t index, int64_t elapsed_ns)
 
 /* The runs. */
 
-/* Records the outcome of run `index`, from the way in which its program ended and from the files of
- * the run. */
+/* Records the outcome of run `index`. The outcome depends on how the run's process ended (`end`),
+ * and on the files of the run. */
 static void record_outcome(struct sweep *sweep, size_t index, const struct child_end *end)
 {
     struct saved_sweep_run *run = &sweep->results.runs[index];
@@ -225,7 +228,7 @@ static void record_outcome(struct sweep *sweep, size_t index, const struct child
     struct stat log;
     sweep_path(sweep, run, ".log", log_path);
     sweep_path(sweep, run, "/summary.csv", path);
-    /* find the program's last line that begins with "append: ", or else its last line */
+    /* find the last line in the log that begins with "append: "; if no line does, the last line */
     static const char prefix[] = "append: ";
     char text[LOG_TAIL_BYTES + 1] = "", said[SAVED_SWEEP_REASON_BYTES] = "", *rest = text;
     FILE *file;
@@ -253,7 +256,7 @@ static void record_outcome(struct sweep *sweep, size_t index, const struct child
                           end->code == EXIT_CODE_INTERNAL || end->code == EXIT_CODE_INTERRUPTED;
     run->exit_code = EXIT_CODE_INTERNAL;
     if (end->signal != 0) {
-        /* most likely the kernel sent SIGKILL because memory was short */
+        /* the most likely reason for SIGKILL is that the kernel ran out of memory */
         run->exit_code = end->signal == SIGKILL ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_INTERNAL;
         snprintf(run->reason, sizeof run->reason, "append was ended by signal %d (%s)%s%.300s",
                  end->signal, strsignal(end->signal), said[0] == '\0' ? "" : ": ", said);
@@ -266,7 +269,7 @@ static void record_outcome(struct sweep *sweep, size_t index, const struct child
         run->exit_code = end->code;
         snprintf(run->reason, sizeof run->reason, "%s", end->code == EXIT_CODE_OK ? "" : said);
     }
-    /* a run that missed an expectation counts as done, because it has figures */
+    /* a run with figures is done even if it did not meet an expectation */
     const bool is_done =
         run->exit_code == EXIT_CODE_OK || (run->exit_code == EXIT_CODE_EXPECTATION && has_summary);
     run->state = sweep->is_stopped ? SAVED_PENDING : SAVED_FAILED;
@@ -295,10 +298,10 @@ static void record_outcome(struct sweep *sweep, size_t index, const struct child
     keep_line(sweep, line);
 }
 
-/* Runs this program again for run `index`, in a new process, and waits for its end. With a process
- * of its own, the run's memory and CPU time are measured alone, and a crash does not end the sweep.
- * The process inherits the lock of the folder, so the folder stays locked if the sweep is killed.
- */
+/* Starts this program in a new process for run `index`, and waits for its end. In a process of its
+ * own the memory and the CPU time of each run are measured separately, and a crash does not end the
+ * sweep. The process inherits the lock of the folder, so the folder stays locked if the sweep is
+ * killed. */
 static enum exit_code run_program(struct sweep *sweep, size_t index, struct child_start start,
                                   struct child_end *end, struct error *error)
 {
@@ -322,7 +325,8 @@ static enum exit_code run_program(struct sweep *sweep, size_t index, struct chil
     const char *name = sweep->live != NULL ? sweep->results.runs[index].name : NULL;
     show_progress(sweep, index, 0);
     live_show_sweep(sweep->live, sweep->results.folder, name);
-    /* wait briefly each time, because a signal just before a wait does not end the wait */
+    /* wait only briefly each time, because a signal that arrives just before a wait does not end it
+     */
     const int64_t tick_ns = sweep->ranks == NULL ? TICK_NS / 4 : 0;
     while (!child_wait(pid, is_signalled ? MIN(HASTY_TICK_NS, tick_ns) : tick_ns, end)) {
         ranks_carry(sweep->ranks, HASTY_TICK_NS);
@@ -340,10 +344,11 @@ static enum exit_code run_program(struct sweep *sweep, size_t index, struct chil
     return EXIT_CODE_OK;
 }
 
-/* Writes --recreate=NAMES. The names are the tables that a run may drop without checking who
- * created them: the tables that the user named, or, if the database keeps no marks, the tables that
- * were missing before the sweep's first run. Returns false if there are no names; the run then
- * checks the marks. */
+/* Writes --recreate=NAMES, with the tables that a run may drop without checking who created them.
+ * These are the tables that the user named. If the database cannot store marks (notes in a table
+ * that this program created it), they are otherwise the tables that were missing before the sweep's
+ * first run. Returns false if there are no such tables or memory runs out; the run then checks the
+ * marks. */
 static bool name_recreated(const struct sweep *sweep, struct buffer *text)
 {
     const struct script *script = plan_has_own_rows(&sweep->plan) ? NULL : sweep->plan.script;
@@ -363,7 +368,7 @@ static bool name_recreated(const struct sweep *sweep, struct buffer *text)
     return !buffer_failed(text) && text->length > bare;
 }
 
-/* Removes what an interrupted run has left in the run's folder. */
+/* Removes the folder that an interrupted run has left. */
 static enum exit_code remove_incomplete(const struct sweep *sweep,
                                         const struct saved_sweep_run *run, struct error *error)
 {
@@ -384,14 +389,15 @@ static enum exit_code remove_incomplete(const struct sweep *sweep,
     return EXIT_CODE_OK;
 }
 
-/* Returns whether this call hands its password to the runs. With several ranks, each rank of a run
- * reads the file of the password on its own machine. */
+/* Returns whether the sweep passes its password to the runs. With several ranks it does not,
+ * because each rank of a run reads the password file on its own machine. */
 static bool hands_password(const struct sweep *sweep)
 {
     return sweep->ranks == NULL && sweep->given.password[0] != '\0';
 }
 
-/* The command line of a run. Its words point to the other members, and to the sweep. */
+/* The command line of a run. The words in `argv` point to the other members, or to memory of the
+ * sweep. */
 struct run_arguments {
     const char *argv[PLAN_GIVEN_MAX + OWN_WORDS];
     char sessions[24], records[24], embedded[80], out[PATH_BYTES + 8];
@@ -399,7 +405,7 @@ struct run_arguments {
     struct buffer recreate;
 };
 
-/* Fills the zeroed *to. `is_recreate`: the run drops its tables first. */
+/* Fills *to, which must be zeroed. If `is_recreate`, the run drops its tables first. */
 static void write_arguments(struct run_arguments *to, const struct sweep *sweep,
                             const struct saved_sweep_run *run, bool is_recreate)
 {
@@ -435,13 +441,15 @@ static void write_arguments(struct run_arguments *to, const struct sweep *sweep,
     if (run->records > 0) {
         to->argv[count++] = to->records;
     }
-    /* name the adapter, because without a target the records could be taken for a port */
+    /* the sweep creates the database: name only the adapter, because otherwise a run could take the
+     * records for a port */
     snprintf(to->embedded, sizeof to->embedded, "%s:", sweep->plan.adapter->name);
     to->argv[count] =
         sweep->plan.owned_path != NULL ? to->embedded : sweep->given.target_given; /* or NULL */
 }
 
-/* Creates the file for what a run prints on stderr. Returns its descriptor, or -1. */
+/* Creates the log file, which receives the text that a run prints on stderr. Returns its
+ * descriptor, or -1. */
 static int open_log(const struct sweep *sweep, const struct saved_sweep_run *run,
                     struct error *error)
 {
@@ -456,7 +464,7 @@ static int open_log(const struct sweep *sweep, const struct saved_sweep_run *run
     return log;
 }
 
-/* Orders the other ranks, if there are any, to begin the run also. `in`: see ranks_open_run. */
+/* Orders the other ranks, if there are any, to begin the same run. *in is as for ranks_open_run. */
 static enum exit_code order_ranks(const struct sweep *sweep, const struct saved_sweep_run *run,
                                   int *in, struct error *error)
 {
@@ -475,10 +483,10 @@ static enum exit_code order_ranks(const struct sweep *sweep, const struct saved_
     return has_order ? EXIT_CODE_OK : EXIT_CODE_CLIENT_LIMIT;
 }
 
-/* Makes a pipe for a run's standard input, and writes the password into the pipe. The run cannot
- * read --password-file itself, because that file may be a pipe that this call has read to its end.
- * So the password is in no file and on no command line. *in becomes the end of the pipe that the
- * run reads. */
+/* Makes a pipe for a run's standard input, and writes the password into it. Sets *in to the end
+ * from which the run reads. The run cannot read --password-file itself, because that file may be a
+ * pipe that the sweep has already read. With a pipe the password is in no file and on no command
+ * line. */
 static enum exit_code hand_password(const struct sweep *sweep, int *in, struct error *error)
 {
     char line[sizeof sweep->given.password + 1];
@@ -500,7 +508,7 @@ static enum exit_code hand_password(const struct sweep *sweep, int *in, struct e
     return EXIT_CODE_OK;
 }
 
-/* Returns whether a full disk kept the run from beginning. */
+/* Returns whether the run could not begin because the disk is full. */
 static bool had_no_room(const struct sweep *sweep, const struct saved_sweep_run *run)
 {
     char path[PATH_BYTES];
@@ -556,7 +564,8 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     }
     sweep->is_stopped = code != EXIT_CODE_OK || interrupt_requested();
     record_outcome(sweep, index, &end);
-    if (had_no_room(sweep, run)) { /* leave the run for --resume, and end the sweep */
+    /* leave the run pending for --resume, and end the sweep */
+    if (had_no_room(sweep, run)) {
         run->state = SAVED_PENDING;
         error_set(error, ERROR_SYSTEM, ENOSPC, NULL, "%s: cannot write to '%.120s': %s", run->name,
                   sweep->results.folder, strerror(ENOSPC));
@@ -568,13 +577,14 @@ static enum exit_code run_one(struct sweep *sweep, size_t index, struct error *e
     if (saved_sweep_count(&sweep->results, SAVED_PENDING) > 0) {
         live_show_sweep(sweep->live, sweep->results.folder, NULL);
     } else {
-        live_end_run(sweep->live); /* the outcome of the sweep follows at once */
+        /* this was the last run: the live page shows the outcome of the sweep next */
+        live_end_run(sweep->live);
     }
     return is_well ? written : code;
 }
 
-/* Runs the sweep on a rank other than 0: starts the program of each run that rank 0 begins, until
- * no run is left. */
+/* Runs the sweep on a rank other than 0: starts this program for each run that rank 0 orders, until
+ * rank 0 has no more runs. */
 static void follow(struct sweep *sweep)
 {
     struct buffer order = {0};
@@ -589,8 +599,9 @@ static void follow(struct sweep *sweep)
         const char *folder = buffer_text(&order);
         snprintf(out, sizeof out, "--out=%s.rank%u", folder, rank);
         const char *const argv[] = {"append", "--quiet", out, NULL};
-        /* A sweep that resumes removes the folder of an interrupted run. In a new sweep, the run
-         * refuses an existing folder, because that folder belongs to an earlier sweep. */
+        /* A sweep that resumes removes the folder of an interrupted run. A new sweep does not,
+         * because an existing folder belongs to an earlier sweep; the run then refuses the folder.
+         */
         const char *left = out + strlen("--out=");
         const bool is_resumed = strcmp(folder + strlen(folder) + 1, RESUMED) == 0;
         const int number = is_resumed ? file_remove_folder(left) : 0;
@@ -617,8 +628,7 @@ static void follow(struct sweep *sweep)
             break;
         }
     }
-    /* on a machine without rank 0 the sweep's folder may be empty now: rmdir removes only an empty
-     * folder */
+    /* the sweep's folder may be empty now, on a machine without rank 0: remove it if it is empty */
     char *slash = strrchr(order.length > 0 ? order.bytes : "", '/');
     if (slash != NULL) {
         *slash = '\0';
@@ -627,8 +637,9 @@ static void follow(struct sweep *sweep)
     buffer_fini(&order);
 }
 
-/* Returns the run that decides the exit code, or NULL if every ended run has exit code 0. A defect
- * is the most serious, then missing rows, then limits, as within a run. */
+/* Returns the run whose exit code becomes the exit code of the sweep, or NULL if all runs that
+ * ended have the exit code 0. A defect of this program is the most serious, then missing rows, then
+ * limits. */
 static const struct saved_sweep_run *find_worst(const struct saved_sweep *sweep)
 {
     static const enum exit_code order[] = {
