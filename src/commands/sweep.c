@@ -345,10 +345,9 @@ static enum exit_code run_program(struct sweep *sweep, size_t index, struct chil
 }
 
 /* Writes --recreate=NAMES, with the tables that a run may drop without checking who created them.
- * These are the tables that the user named. If the database cannot store marks (notes in a table
- * that this program created it), they are otherwise the tables that were missing before the sweep's
- * first run. Returns false if there are no such tables or memory runs out; the run then checks the
- * marks. */
+ * These are the tables that the user named. Otherwise, if the database cannot mark the tables that
+ * this program creates, they are the tables that were missing before the sweep's first run. Returns
+ * false if no name was written or memory runs out; the run then checks the marks. */
 static bool name_recreated(const struct sweep *sweep, struct buffer *text)
 {
     const struct script *script = plan_has_own_rows(&sweep->plan) ? NULL : sweep->plan.script;
@@ -441,8 +440,8 @@ static void write_arguments(struct run_arguments *to, const struct sweep *sweep,
     if (run->records > 0) {
         to->argv[count++] = to->records;
     }
-    /* the sweep creates the database: name only the adapter, because otherwise a run could take the
-     * records for a port */
+    /* for a database in the run's own folder name the adapter, because without a target the run
+     * could take the records for a port */
     snprintf(to->embedded, sizeof to->embedded, "%s:", sweep->plan.adapter->name);
     to->argv[count] =
         sweep->plan.owned_path != NULL ? to->embedded : sweep->given.target_given; /* or NULL */

@@ -1,14 +1,14 @@
 /*
- * append sweep: a run for every pair of sessions and records, and with --vary for each variant of
- * the script. Each run is repeated --repeat times. figures/saved.h describes the order of the runs
- * and the files. With several ranks, every rank starts append for each run; rank 0 does everything
- * else.
+ * append sweep: makes a run for every pair of sessions and records, and with --vary for each
+ * variant of the script. Each run is repeated --repeat times. figures/saved.h describes the order
+ * of the runs and the files. With several ranks, every rank starts this program for each run, and
+ * rank 0 does everything else.
  *
  *     sweep_files.c  the files in the folder, and the text for people
- *     sweep_plan.c   the options, of this call or of the sweep that resumes
+ *     sweep_plan.c   the options: of this call or, if a sweep resumes, of its start
  *     sweep.c        the runs
  *
- * Everything belongs to the main thread.
+ * For the main thread only.
  */
 #ifndef COMMANDS_SWEEP_H
 #define COMMANDS_SWEEP_H
@@ -31,14 +31,17 @@ enum {
     PATH_BYTES = PLAN_PATH_BYTES + SAVED_SWEEP_NAME_BYTES + 32,
 };
 
-/* The rows that a run finds in its table. sweep_tables has a phrase for each value. */
+/* Which rows a run finds in its table. sweep_tables describes each value in a phrase. */
 enum sweep_table {
     TABLE_OWN,
     TABLE_NONE,
     TABLE_MADE,
-    TABLE_RECREATED, /* tables that are made again for each run, with --recreate */
-    TABLE_KEPT,      /* rows of earlier runs, and rows from before the sweep, with --keep-rows */
-    TABLE_SCRIPT, /* tables that the script declares; a run creates the tables that are missing */
+    /* with --recreate: each run drops its tables and creates them again */
+    TABLE_RECREATED,
+    /* with --keep-rows: the rows of earlier runs, and rows from before the sweep */
+    TABLE_KEPT,
+    /* tables that the script declares; a run creates the missing tables */
+    TABLE_SCRIPT,
     TABLES,
 };
 struct sweep_table_text {
@@ -47,16 +50,19 @@ struct sweep_table_text {
 };
 extern const struct sweep_table_text sweep_tables[TABLES];
 
-/* The state of a sweep. The caller zeroes it, except for `given` and `lock`. */
+/* The state of a sweep. The caller sets all members except `given` and `lock` to zero. */
 struct sweep {
-    struct saved_sweep results; /* folder, lists, runs; read back when the sweep resumes; owned */
-    struct plan given;          /* the options; if the sweep resumes, the options of its start */
-    struct plan plan;           /* plan of the first run; owned */
-    struct facts facts;         /* facts of `plan` */
-    /* The arguments that the user has to give again to confirm the target, such as "TARGET again".
-     * NULL unless parts of the target come from sweep.json because this call leaves them out. */
+    /* folder, lists and runs of the sweep; read from the folder if the sweep resumes; owned */
+    struct saved_sweep results;
+    /* the options of this call or, if the sweep resumes, of its start */
+    struct plan given;
+    struct plan plan;   /* plan of the first run; owned */
+    struct facts facts; /* facts of `plan` */
+    /* If a part of the target is only in sweep.json: the arguments with which the user can confirm
+     * the target, such as "TARGET again". Otherwise NULL. */
     const char *place;
-    /* options to save, as "--batch=50", without options of the scope OPTION_OF_CALL; owned */
+    /* options to save in sweep.json, such as "--batch=50"; without options of the scope
+     * OPTION_OF_CALL, which apply to this call only; owned */
     json_t *words;
     char target[512];               /* the target as given, without its password; "" if not given */
     bool has_secret;                /* the target was given with a password */
@@ -69,12 +75,17 @@ struct sweep {
     enum sweep_table table;
     struct ranks *ranks;
     bool is_stopped; /* a signal reached a rank, or a rank was lost */
-    bool has_begun;  /* a run was started, so a TABLE_MADE table is the sweep's own */
-    bool has_made;   /* this call started the first run, before which the table did not exist */
-    bool has_marks;  /* the database can keep the mark of a table that append makes */
-    json_t *changes; /* changed settings of the server, read after the last run; owned */
+    /* a run was started, so with TABLE_MADE the sweep itself has created the table */
+    bool has_begun;
+    /* the table did not exist when this call started its first run */
+    bool has_made;
+    /* the database can store a mark in a table, which shows that this program created the table */
+    bool has_marks;
+    /* settings of the server that changed during the sweep, found after the last run; owned */
+    json_t *changes;
     char started_utc[40];
-    int lock; /* descriptor of the locked folder; -1 if not locked */
+    /* descriptor of the sweep's folder, which is locked; -1 if the folder is not open */
+    int lock;
 
     struct live *live;    /* the live page; NULL without --live */
     struct notice notice; /* line of progress on stderr */
@@ -90,16 +101,17 @@ void sweep_path(const struct sweep *sweep, const struct saved_sweep_run *run, co
 /* Returns the variant of a run, such as "table=normal", or "" without --vary. */
 const char *sweep_variant(const struct saved_sweep *sweep, const struct saved_sweep_run *run);
 
-/* Creates the folder of a new sweep, its parent folders, and the files. On failure nothing remains.
- */
+/* Creates the folder of a new sweep, its parent folders, and the files. On failure removes what it
+ * has created. */
 enum exit_code sweep_create_files(struct sweep *sweep, struct error *error);
 
-/* Opens and locks the folder. Returns EXIT_CODE_USAGE if another sweep, or a run of another sweep,
- * has locked the folder; sweep->lock is -1 only if the folder cannot be opened. */
+/* Opens the folder, sets sweep->lock to its descriptor, and locks it. Returns EXIT_CODE_USAGE if
+ * another sweep, or a run of another sweep, has locked the folder. sweep->lock is -1 only if the
+ * folder cannot be opened. */
 enum exit_code sweep_lock_folder(struct sweep *sweep, const char *folder, struct error *error);
 
-/* Replaces all files, each in one step, so that readers never see half a file. sweep.json is the
- * last. */
+/* Replaces all files. Replaces each file in one step, so that readers never see an incomplete file,
+ * and sweep.json last. */
 enum exit_code sweep_write_files(const struct sweep *sweep, bool is_running, struct error *error);
 
 /* Sets *error to "cannot <what> '<path>'" and the text of the errno `number`. */
@@ -117,8 +129,8 @@ const char *sweep_format_figure(double value, char text[UNITS_TEXT_BYTES]);
 
 /* Functions of sweep_plan.c. */
 
-/* Fills in the runs of *sweep, from the given options or from the folder of the sweep that resumes.
- * That folder is locked before it is read. */
+/* Fills in the runs of *sweep: from the given options or, if a sweep resumes, from its folder,
+ * which the function locks before it reads it. */
 enum exit_code sweep_make_plan(struct sweep *sweep, struct error *error);
 
 #endif

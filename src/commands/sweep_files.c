@@ -35,7 +35,7 @@ const struct sweep_table_text sweep_tables[TABLES] = {
     [TABLE_SCRIPT] = {"script", "kept: each run starts from what the previous run left"},
 };
 
-/* The number of rows of a run as text, or "-" if an option ends the run. */
+/* A run's number of rows as text; "-" if an option, such as --duration, ends the run instead. */
 #define UNITS_ROWS(rows) ((rows) == 0 ? "-" : UNITS_COUNT(rows))
 
 void sweep_path(const struct sweep *sweep, const struct saved_sweep_run *run, const char *end,
@@ -54,17 +54,20 @@ static const char *target_of(const struct sweep *sweep)
     return sweep->plan.owned_path != NULL ? sweep->plan.adapter->name : sweep->plan.display_target;
 }
 
-/* How the numbers of a cell's done runs are joined into one number. */
+/* How one number is computed from the numbers of a cell's done runs. */
 enum statistic {
-    STATISTIC_MEDIAN, /* the median for sweep.csv, with one more digit if the count is even */
+    /* median for sweep.csv; has one more decimal place if the number of runs is even */
+    STATISTIC_MEDIAN,
     STATISTIC_LOWEST,
     STATISTIC_HIGHEST,
-    STATISTIC_TABLE, /* median of the runs that have the figure, for the table of the figure */
+    /* median for the table of a figure; ignores runs that lack the figure */
+    STATISTIC_TABLE,
 };
 static const char *const statistics[] = {"median", "lowest", "highest"};
 
-/* Returns the text that all done runs of a cell share, or the statistic of their numbers. Returns
- * NULL if the texts differ and not all of them are numbers. */
+/* Returns the text of a cell in column `key`. If all done runs of the cell have the same text, this
+ * is the text; otherwise it is the statistic of their numbers. Returns NULL if the texts differ and
+ * the statistic cannot be computed. */
 static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell,
                                 enum statistic statistic, const char *key,
                                 char text[FIGURE_TEXT_BYTES])
@@ -100,15 +103,15 @@ static const char *text_of_cell(const struct saved_sweep *sweep, size_t cell,
     return text;
 }
 
-/* Writes a line of sweep.csv. It is the line of `run`; if `run` is NULL, the line of a statistic of
- * `cell`; if `cell` is also NULL, the header. */
+/* Writes a line of sweep.csv: the line of `run`; if `run` is NULL, the line of `cell` with the
+ * statistic; if both are NULL, the header. */
 static void write_line(FILE *stream, const struct sweep *sweep, const struct saved_sweep_run *run,
                        const size_t *cell, enum statistic statistic)
 {
     static const struct saved_sweep_run none = {.repeat = 0};
     const struct saved_sweep_run *shown = run == NULL ? &none : run;
     const struct saved_sweep *results = &sweep->results;
-    /* values that are known about a run even if it has no summary */
+    /* figures that are known even for a run without a summary */
     struct figure_set known = {.operations = plan_operations(&sweep->plan)};
     known.values[FIGURE_ADAPTER].text = sweep->plan.adapter->name;
     known.values[FIGURE_TARGET].text = target_of(sweep);
@@ -160,8 +163,8 @@ static void write_runs(FILE *stream, const struct sweep *sweep)
     }
 }
 
-/* Writes max_cpu.csv or another table of a figure. The rows are the numbers of sessions, the
- * columns the numbers of records or the variants. */
+/* Writes the table of a figure, such as max_cpu.csv. The table has a row for each number of
+ * sessions, and a column for each number of records or each variant. */
 static void write_table(FILE *stream, const struct saved_sweep *results, const char *key)
 {
     struct csv csv;
@@ -280,7 +283,8 @@ enum exit_code sweep_write_files(const struct sweep *sweep, bool is_running, str
         bool is_written = stream != NULL;
         is_last = file > 0 && kind == NULL;
         if (kind != NULL) {
-            /* the file of transactions_per_s keeps the unit in its name, to differ from a count */
+            /* keep the unit in the file name of transactions_per_s, because "transactions" would be
+             * a count */
             const size_t unit =
                 kind->unit == FIGURE_UNIT_PER_S ? 0 : strlen(figure_suffix(kind->key));
             snprintf(name, sizeof name, "%.*s.csv", (int)(strlen(kind->key) - unit), kind->key);
@@ -350,7 +354,7 @@ const char *sweep_format_figure(double value, char text[UNITS_TEXT_BYTES])
     return text;
 }
 
-/* Returns whether a run appended for less than a second, so that its figures are not repeatable. */
+/* Returns whether a run wrote rows for less than a second. Its figures are then not repeatable. */
 static bool is_short(const struct saved_sweep *sweep, const struct saved_sweep_run *run)
 {
     double append_s;
@@ -366,7 +370,8 @@ static bool has_note(const struct saved_sweep *sweep, const struct saved_sweep_r
            (run->state == SAVED_DONE && verdict[0] != '\0' && strcmp(verdict, "VALID") != 0);
 }
 
-/* Writes the title of a column of the tables: its records or its variant. Returns `text`. */
+/* Writes the title of a column of the tables: the number of records, or the variant. Returns
+ * `text`. */
 static const char *format_column(const struct saved_sweep *sweep, size_t column,
                                  char text[SAVED_SWEEP_NAME_BYTES])
 {
@@ -414,7 +419,8 @@ static size_t format_cell(const struct saved_sweep *sweep, size_t s, size_t colu
 }
 
 /* Writes the tables, at most 80 characters wide. A table has a row for each number of sessions, and
- * a column for each number of records or each variant. Columns that do not fit follow below. */
+ * a column for each number of records or each variant. If the columns are too wide together, the
+ * last ones follow below the first ones. */
 static void write_tables(FILE *stream, const struct saved_sweep *results, bool has_script)
 {
     const char *corner =
@@ -464,7 +470,8 @@ static void write_tables(FILE *stream, const struct saved_sweep *results, bool h
     }
 }
 
-/* Writes the notes that the marks in the tables refer to. The notes of failed runs are first. */
+/* Writes a note for each run whose cell has a "*" in the tables. The notes of failed runs are
+ * first. */
 static void write_notes(FILE *stream, const struct saved_sweep *results)
 {
     const size_t runs = results->run_count;
@@ -524,7 +531,7 @@ void sweep_write_text(FILE *stream, const struct sweep *sweep)
                            "the server is not restarted between runs: it may still hold memory "
                            "that it allocated in earlier runs");
     }
-    /* the columns show the variants instead of the number of rows: show the number here */
+    /* if the columns are variants, the tables do not show the number of rows: show it here */
     const bool has_hidden_rows = results->variants.texts[0][0] != '\0' &&
                                  results->records_count == 1 && results->records[0] > 0;
     screen_add(stream, "Runs      %zu of %zu done, %zu failed, %zu not run%s%s%s",

@@ -11,7 +11,8 @@
 #include "report/conditions.h"
 #include "report/expectations.h"
 
-/* Writes an option as a word, "--batch=50", shortened to fit. Returns `text`. */
+/* Writes an option as on the command line, such as "--batch=50", and shortens it to fit into
+ * `size`. Returns `text`. */
 static const char *format_word(const struct given_option *option, char *text, size_t size)
 {
     const bool has_value = option->value != NULL;
@@ -20,7 +21,7 @@ static const char *format_word(const struct given_option *option, char *text, si
     return text;
 }
 
-/* Returns the first given option with this name, or NULL if it is not given. */
+/* Returns the first given option with this name, or NULL if the option was not given. */
 static const struct given_option *find_given(const struct plan *plan, const char *name)
 {
     for (size_t i = 0; i < plan->given_count; i++) {
@@ -31,34 +32,35 @@ static const struct given_option *find_given(const struct plan *plan, const char
     return NULL;
 }
 
-/* Returns whether --resume may change the value of an option. */
+/* Returns whether the user may give the option a new value when the sweep resumes. */
 static bool is_replaceable(const struct option_entry *entry)
 {
     return entry->scope == OPTION_OF_CALL || entry->scope == OPTION_OF_PLACE;
 }
 
-/* Returns a text of sweep.json, or `missing`. */
+/* Returns the text that sweep.json has for `key`, or `missing` if it lacks this text. */
 static const char *saved_text(const struct sweep *sweep, const char *key, const char *missing)
 {
     const char *text = json_string_value(json_object_get(sweep->results.json, key));
     return text == NULL ? missing : text;
 }
 
-/* Refuses to resume: "FOLDER/sweep.json <what>". */
+/* Refuses to resume, with the error "FOLDER/sweep.json <what>". */
 static enum exit_code refuse(const struct sweep *sweep, const char *what, struct error *error)
 {
     error_set(error, ERROR_DATA, 0, NULL, "%.120s/sweep.json %s", sweep->results.folder, what);
     return EXIT_CODE_USAGE;
 }
 
-/* Locks and reads the folder of a sweep that resumes. Without the lock, a sweep that still works in
- * the folder could end runs that this call has read as pending. */
+/* Locks the folder of a sweep that resumes, and then reads it. The lock ensures that no other
+ * process still runs this sweep: that process could end runs that this call has read as pending. */
 static enum exit_code read_folder(struct sweep *sweep, const char *folder, struct error *error)
 {
     struct error unlocked = {0};
     const enum exit_code code = sweep_lock_folder(sweep, folder, &unlocked);
     const bool is_open = sweep->lock >= 0;
-    /* if the folder cannot be opened, saved_sweep_read says that it is not a sweep's folder */
+    /* also read a folder that cannot be opened: saved_sweep_read then reports that it is not a
+     * sweep's folder */
     if ((!is_open || code == EXIT_CODE_OK) &&
         saved_sweep_read(&sweep->results, folder, error) != STATUS_OK) {
         return error->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE;
@@ -69,8 +71,8 @@ static enum exit_code read_folder(struct sweep *sweep, const char *folder, struc
     return code;
 }
 
-/* Reads the folder of a sweep that resumes, and restores the options of the sweep's start to
- * sweep->given. */
+/* Reads the folder of a sweep that resumes, and sets sweep->given to the options of the sweep's
+ * start, with the new values that this call gives. */
 static enum exit_code restore_options(struct sweep *sweep, struct error *error)
 {
     struct saved_sweep *results = &sweep->results;
@@ -111,7 +113,7 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
             error, "the password of the sweep's target (%.100s) is not saved: give TARGET again",
             target);
     }
-    /* take the saved options, except options that may be replaced and are given again */
+    /* take the saved options, except replaceable options that this call gives again */
     struct plan *given = &sweep->given;
     options_init(given, COMMAND_SWEEP);
     given->is_json = now.is_json; /* needed to report errors in the options below */
@@ -133,8 +135,9 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
             code = option_take(given, entry, value, error);
         }
     }
-    /* take new values of replaceable options, and names of tables, which a sweep needs when it
-     * resumes on a database without marks; any other option must be as at the sweep's start */
+    /* Take the new values of replaceable options. Also take --recreate=NAMES, which a sweep needs
+     * if it resumes on a database that cannot mark the tables that this program creates. Any other
+     * option must be the same as at the sweep's start. */
     const size_t count = given->given_count;
     for (size_t i = 0; i < now.given_count && code == EXIT_CODE_OK; i++) {
         const struct given_option *option = &now.given[i];
@@ -176,8 +179,8 @@ static enum exit_code restore_options(struct sweep *sweep, struct error *error)
     return code;
 }
 
-/* Restores the runs of a sweep that resumes. A run that has not ended, or whose folder is missing,
- * runs again. With --retry-failed a failed run also runs again. */
+/* Restores the runs of a sweep that resumes. Pending runs, and done runs whose results are missing,
+ * will run again. With --retry-failed, failed runs will also run again. */
 static enum exit_code restore_runs(struct sweep *sweep, struct error *error)
 {
     struct saved_sweep *results = &sweep->results;
@@ -221,7 +224,8 @@ static enum exit_code restore_runs(struct sweep *sweep, struct error *error)
     return EXIT_CODE_OK;
 }
 
-/* Returns whether one of the first `count` texts, such as "a=1,b=x", sets the parameter. */
+/* Returns whether one of the first `count` texts sets the parameter `name`, which has `length`
+ * bytes. A text is, for example, "a=1,b=x". */
 static bool is_given(const struct plan_texts *texts, size_t count, const char *name, size_t length)
 {
     bool is_found = false;
@@ -234,7 +238,7 @@ static bool is_given(const struct plan_texts *texts, size_t count, const char *n
     return is_found;
 }
 
-/* Makes the variants of --vary, "a=1,b=x": every value of a parameter with every value of the other
+/* Makes the variants of --vary, such as "a=1,b=x": all combinations of the values of the
  * parameters. */
 static enum exit_code make_variants(struct saved_variants *variants, const struct plan *given,
                                     struct error *error)
@@ -282,7 +286,8 @@ static enum exit_code make_variants(struct saved_variants *variants, const struc
     return EXIT_CODE_OK;
 }
 
-/* Loads the script with each variant, before anything is connected. */
+/* Loads the script with each variant, and checks that no two variants give the same parameters.
+ * Must be called before the first connection. */
 static enum exit_code check_variants(struct sweep *sweep, struct error *error)
 {
     const struct plan *given = &sweep->given;
@@ -295,7 +300,7 @@ static enum exit_code check_variants(struct sweep *sweep, struct error *error)
     }
     for (size_t i = 0; i < variants->count && given->sweep.varied.count > 0; i++) {
         struct plan plan = *given;
-        /* put the variant first in the list, because a later --set of the same parameter takes
+        /* put the variant before all --set options, because the last value of a parameter takes
          * precedence */
         plan.sets.texts[plan.sets.count++] = plan.sets.texts[0];
         plan.sets.texts[0] = variants->texts[i];
@@ -330,7 +335,8 @@ static enum exit_code check_variants(struct sweep *sweep, struct error *error)
                : EXIT_CODE_OK;
 }
 
-/* Makes the plans of all runs, keeps the first plan, and checks the target. */
+/* Makes the plans of all runs to find errors in them, keeps the first plan, and checks the target.
+ */
 static enum exit_code make_plans(struct sweep *sweep, struct error *error)
 {
     const struct plan *given = &sweep->given;
@@ -339,8 +345,8 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
     for (size_t i = 0; i < sessions->count * records->count * variants->count; i++) {
         struct plan other = *given, *plan = i == 0 ? &sweep->plan : &other;
         *plan = other;
-        /* the first plan recognises the server on a port; the other plans use the adapter of the
-         * first plan */
+        /* the first plan finds the adapter for the server on a port; the other plans use this
+         * adapter */
         plan->adapter_name = i == 0 ? given->adapter_name : sweep->plan.adapter->name;
         plan->sessions = (unsigned)sessions->values[i % sessions->count];
         plan->records = records->values[i / sessions->count % records->count];
@@ -362,7 +368,7 @@ static enum exit_code make_plans(struct sweep *sweep, struct error *error)
         target_redact(target, sweep->target, sizeof sweep->target);
     }
     sweep->has_secret = target != NULL && strcmp(target, sweep->target) != 0;
-    /* a password must not go to a target that only sweep.json names */
+    /* a password from the environment must not go to a target that only sweep.json names */
     static const char *const variables[] = {"APPEND_PASSWORD", "PGPASSWORD", "MYSQL_PWD"};
     for (size_t i = 0; i < COUNT_OF(variables) && sweep->place != NULL; i++) {
         if (getenv(variables[i]) != NULL && (sweep->plan.adapter->flags & ADAPTER_EMBEDDED) == 0) {
@@ -461,10 +467,10 @@ enum exit_code sweep_make_plan(struct sweep *sweep, struct error *error)
     if (sweep->given.sweep.resume != NULL) {
         return restore_runs(sweep, error);
     }
-    /* A new sweep. Without --out its folder is named like the folder of a run, with "sweep" in
-     * place of the sessions and records. */
+    /* A new sweep. Without --out, its folder has the name that the folder of a run would have, but
+     * with "sweep" instead of the sessions and records. */
     struct saved_sweep *results = &sweep->results;
-    /* leaves room for the names of runs and files */
+    /* maximum length of the folder's path, which leaves space for the names of runs and files */
     const size_t room = sizeof results->folder - 64 - SAVED_SWEEP_NAME_BYTES;
     const char *path = sweep->plan.out_folder;
     const char *extent = given->out != NULL ? NULL : strrchr(path, '-');
