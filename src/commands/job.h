@@ -83,7 +83,7 @@ struct job {
     struct server_place places[URL_HOSTS_MAX];
     size_t place_count;
     struct limits_question question;
-    /* evidence of the limits that the run, or the current level of a search, hit */
+    /* evidence of the limits that the run, or the current level of a search, has hit */
     struct evidence *evidence;
     struct expectations expectations;
     /* conditions of --stop-when; the sampler's thread checks them */

@@ -24,7 +24,7 @@
 #define ROOM_PAUSE_NS (100 * MONO_NS_PER_MS)
 
 enum {
-    /* number of files to allow for that are open only while sessions connect */
+    /* files to allow for while sessions connect, in addition to the files that stay open */
     SPARE_FILES = 64,
     SHARDS_MIN = 8,
     MADE_LINE_BYTES = 400,

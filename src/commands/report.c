@@ -117,8 +117,7 @@ static enum status make_report(const struct report *report, const struct plan *p
         status = STATUS_REJECTED;
     }
     if (status == STATUS_OK && plan->charts.is_png) {
-        /* write the pictures before the page, so that a run without gnuplot does not leave a page
-         */
+        /* write the pictures before the page, because without gnuplot neither is written */
         const size_t length = strlen(path);
         const bool is_html = length > 5 && strcmp(path + length - 5, ".html") == 0;
         snprintf(png, sizeof png, "%.*s", (int)(length - (is_html ? 5 : 0)), path);

@@ -101,8 +101,8 @@ void sweep_path(const struct sweep *sweep, const struct saved_sweep_run *run, co
 /* Returns the variant of a run, such as "table=normal", or "" without --vary. */
 const char *sweep_variant(const struct saved_sweep *sweep, const struct saved_sweep_run *run);
 
-/* Creates the folder of a new sweep, its parent folders, and the files. On failure removes what it
- * has created. */
+/* Creates the folder of a new sweep, with missing parent folders, and the files. On failure removes
+ * the folder, but not the parent folders. */
 enum exit_code sweep_create_files(struct sweep *sweep, struct error *error);
 
 /* Opens the folder, sets sweep->lock to its descriptor, and locks it. Returns EXIT_CODE_USAGE if
