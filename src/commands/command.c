@@ -298,7 +298,7 @@ static enum exit_code print_help(const struct command_entry *entry)
     return command_finish_output();
 }
 
-/* Prints the comment at the beginning of a script. */
+/* Prints the comment with which a script begins. */
 static void print_comment(const char *text)
 {
     while (strncmp(text, "--", 2) == 0) {
