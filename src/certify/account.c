@@ -11,7 +11,7 @@ struct account *account_create(unsigned sessions, uint64_t seed, struct error *e
     const size_t each = sizeof(struct account_session) * sessions;
     const size_t head = (sizeof(struct account) + 63) / 64 * 64;
     const size_t bytes = head + each + (size_t)sessions * ACCOUNT_TRANSACTIONS_MAX;
-    /* the kernel gives memory only to the pages that are used */
+    /* large, but the kernel gives memory only to the pages that are written */
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {

@@ -9,7 +9,8 @@
 #include "base/ask.h"
 #include "base/text.h"
 
-/* In a transaction's 128 bits, the bits of the first table's rows come first. */
+/* A transaction has 128 bits, one for each of its rows: first the rows of the first table, then the
+ * rows of the second table. */
 enum {
     SECOND_FIRST_BIT = ROWS_FIRST_MAX,
     WORD_BITS = 64
@@ -44,8 +45,8 @@ void audit_end(struct audit *audit)
     *audit = (struct audit){.account = NULL};
 }
 
-/* Counts a finding, and keeps the words of the first finding. `id` is a row or, if id->size is 0, a
- * transaction, whose rows may be in both tables. */
+/* Adds `count` to the count of a finding, and describes the first finding in result->first. `id`
+ * names a row or, if id->size is 0, a whole transaction. */
 static void add_finding(struct audit *audit, enum fault_finding finding, uint64_t count,
                         const struct rows_id *id)
 {
@@ -85,7 +86,8 @@ void audit_take(struct audit *audit, const struct rows_id *id, const char *text,
     words[bit / WORD_BITS] |= mask;
 }
 
-/* Judges a transaction: `there` of its `rows` rows were found. Returns the new outcome. */
+/* Checks a transaction with `rows` rows, of which `there` rows were found in the tables. Returns
+ * the new outcome. */
 static enum outcome judge(struct audit *audit, enum outcome outcome, unsigned there, unsigned rows,
                           const struct rows_id *id)
 {
@@ -110,8 +112,8 @@ static enum outcome judge(struct audit *audit, enum outcome outcome, unsigned th
     return there > 0 ? OUTCOME_KEPT : OUTCOME_REJECTED;
 }
 
-/* Judges the transactions of a session, the latest first: a transaction that was lost whole is a
- * hole if a later transaction was found. */
+/* Checks the transactions of a session, beginning with the latest. If an acknowledged transaction
+ * has lost all rows but a later transaction was found, the lost transaction is a hole. */
 static void judge_session(struct audit *audit, unsigned session)
 {
     const struct account *account = audit->account;
@@ -219,7 +221,7 @@ struct checking {
     char note[160]; /* reason why the database did not check the table; "" if it did */
 };
 
-/* Takes a row of the database's own check of a table. */
+/* Stores a result row of the database's own check of a table. */
 static bool take_check(void *context, const struct cell *cells, size_t count)
 {
     struct checking *checking = context;
@@ -257,7 +259,8 @@ static bool take_reason(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* Runs the database's own check of a table and its indexes, or notes why it cannot run. */
+/* Runs the database's own check of a table and its indexes. If the check cannot run, writes the
+ * reason to checking->note. */
 static enum status check_table(const struct audit_reading *of, unsigned number,
                                struct checking *checking, struct error *error)
 {

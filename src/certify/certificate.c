@@ -20,7 +20,7 @@ const struct fault_nouns fault_nouns[FAULT_KINDS] = {
     [FAULT_NETWORK] = {"network cut", "network cuts"},
 };
 
-/* The words for a finding in a sentence, after its number of rows, transactions or objects. */
+/* The words that follow a count in a sentence about a finding: singular and plural. */
 static const struct {
     const char *one, *many;
 } phrases[FINDING_COUNT] = {
@@ -129,7 +129,7 @@ bool certificate_is_certified(const struct certificate *certificate)
 
 const char *certificate_percent(size_t faults, char text[CERTIFICATE_PERCENT_BYTES])
 {
-    /* the text has two digits, rounded up, so that it never says less than the bound */
+    /* two digits, rounded up, so that the text never shows less than the bound */
     size_t scale = 1;
     while (300 * scale < 10 * faults) {
         scale *= 10;
@@ -201,8 +201,8 @@ static void add_findings(struct buffer *text, const struct fault_series *series)
     }
 }
 
-/* Adds the first fault with a finding: " The first finding was after fault 3, a kill at random:
- * ...". */
+/* Adds a sentence about the first fault with a finding or a failure: " The first finding was after
+ * fault 3, a kill at random: ...". */
 static void add_first(struct buffer *text, const struct fault_series *series)
 {
     for (size_t i = 0; i < series->count; i++) {
@@ -219,7 +219,8 @@ static void add_first(struct buffer *text, const struct fault_series *series)
     }
 }
 
-/* Adds the number of faults after which not everything was checked, with the first reason. */
+/* Adds the number of faults after which a check was not complete, and the reason for the first of
+ * them. */
 static void add_unchecked(struct buffer *text, const struct fault_series *series)
 {
     const char *first = "";
@@ -295,7 +296,7 @@ static void state_broken(struct buffer *text, const struct fault_series *series)
     add_unchecked(text, series);
 }
 
-/* Adds the reason as the end of a sentence. */
+/* Ends a sentence with ": REASON.", or with "." if the reason is empty. */
 static void add_reason(struct buffer *text, const char *reason)
 {
     size_t length = strlen(reason);

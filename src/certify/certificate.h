@@ -1,7 +1,7 @@
 /*
- * A certificate: what append certify did to a server, and what it found.
+ * A certificate: what the certify command did to a server, and what it found.
  *
- * The command fills a struct certificate, fault by fault. From this struct, certificate_write makes
+ * The command fills a struct certificate, fault by fault. certificate_write writes this struct to
  * the files of the run: faults.csv, certificate.json and certificate.html.
  */
 #ifndef CERTIFY_CERTIFICATE_H
@@ -23,8 +23,9 @@
 #define CERTIFICATE_JSON "certificate.json"
 #define CERTIFICATE_PAGE "certificate.html"
 
-/* The findings that reading back after a fault can have. Each entry: enumerator, key in files,
- * title, and what is counted. Every finding breaks the certificate. */
+/* The kinds of errors (findings) that can be found in the tables after a fault. Each entry:
+ * enumerator, key in files, title, and what is counted. With any finding, the server is not
+ * certified. */
 #define FINDINGS(X)                                                                                \
     X(LOST, "lost", "Lost", "acknowledged rows that are not in the table")                         \
     X(DUPLICATE, "duplicate", "Duplicate", "rows that are there more than once")                   \
@@ -51,15 +52,16 @@ struct finding_words {
 };
 extern const struct finding_words finding_words[FINDING_COUNT];
 
-/* A fault, and the results of reading everything back after the fault. Numbers of rows count from
- * the start of the series. `findings` counts only findings that no earlier fault caused. */
+/* A fault, and the results of reading all tables back after the fault. Numbers of rows count from
+ * the start of the series. `findings` counts only new findings, which earlier faults did not cause.
+ */
 struct fault_result {
     struct fault fault;
-    int64_t at_ns;         /* moment of the fault, since the start of the run */
-    int64_t after_ack_ns;  /* time between the latest acknowledgement that append saw and the fault;
-                              -1: no acknowledgement */
+    int64_t at_ns;         /* time from the start of the run to the fault */
+    int64_t after_ack_ns;  /* time from the latest acknowledgement that a session received to the
+                              fault; -1: no acknowledgement */
     uint64_t acknowledged; /* number of rows that the server had acknowledged before the fault */
-    uint64_t in_doubt;     /* number of rows that were sent and not answered before the fault */
+    uint64_t in_doubt;     /* number of rows that were sent and neither acknowledged nor refused */
     uint64_t rejected;     /* number of rows of transactions that the server refused */
     int64_t down_ns;       /* time from the fault until the server accepted a session again; -1: no
                               session was accepted, or the fault left the server up */
@@ -70,10 +72,11 @@ struct fault_result {
     bool is_read;          /* every table was read to its end */
     uint64_t findings[FINDING_COUNT];
     char first[200]; /* the first finding, in words: "session 3, transaction 17: ..." */
-    char failure[ERROR_TEXT_BYTES]; /* reason why the server did not start again or a table could
-                                       not be read; "" if neither happened */
-    char unchecked[200]; /* reason why reading back was not finished, or why the server's own check
-                            did not run; "" if all was checked, or after a failure */
+    char failure[ERROR_TEXT_BYTES]; /* reason why the server did not start again, or why a table
+                                       could not be read; "": no failure */
+    /* reason why the tables were not read to their end, or why the server's own check did not run;
+     * "": all was checked, or `failure` has the reason */
+    char unchecked[200];
 };
 
 enum {
@@ -81,27 +84,28 @@ enum {
     CERTIFICATE_PLACES_MAX = 12
 };
 
-/* A fact about the storage of the server's data. */
+/* A fact about the storage that holds the server's data. */
 struct certificate_place {
     char name[40]; /* name of the fact, "file system" */
     char value[CERTIFICATE_TEXT_BYTES];
 };
 
-/* A series of faults under one setting: the proof run, or the run that is certified. */
+/* A series of faults with the same settings of the server: the proof run (--prove), or the run that
+ * is certified. */
 struct fault_series {
     struct fault_result *results; /* results of the faults that were done; owned */
     size_t count;                 /* number of faults that were done */
     size_t planned;
     struct server_settings settings; /* settings that the server reported before the first fault */
-    struct buffer options; /* settings that append gave to its own server, with blanks between them;
-                              owned */
+    struct buffer options; /* settings with which this program started its own server, separated by
+                              blanks; owned */
 };
 
 enum certificate_verdict {
-    CERTIFICATE_CLEAN,      /* every acknowledged row is in the table, once and with its values */
+    CERTIFICATE_CLEAN,      /* no fault had a finding or a failure */
     CERTIFICATE_BROKEN,     /* a fault had a finding or a failure */
-    CERTIFICATE_UNPROVEN,   /* --prove: the unsafe setting lost nothing */
-    CERTIFICATE_UNFINISHED, /* the faults could not all be done; `reason` says why */
+    CERTIFICATE_UNPROVEN,   /* --prove: the server lost no row although its settings were unsafe */
+    CERTIFICATE_UNFINISHED, /* not all faults could be done; `reason` says why */
 };
 
 struct certificate {
@@ -123,31 +127,31 @@ struct certificate {
 /* Frees what the certificate owns. */
 void certificate_fini(struct certificate *certificate);
 
-/* Returns whether reading back after a fault measured a finding. The count of a finding that was
- * not measured is 0, and is shown as unknown. */
+/* Returns whether the count of a finding after a fault is known. It is unknown if the check for the
+ * finding was not complete. An unknown count is stored as 0. */
 bool certificate_has(const struct fault_result *result, enum fault_finding finding);
 
-/* Returns the sum of a finding over the faults of a series. */
+/* Returns the sum of the counts of a finding after all faults of a series. */
 uint64_t certificate_sum(const struct fault_series *series, enum fault_finding finding);
 
-/* Returns whether a finding was measured after at least one fault of the series. */
+/* Returns whether the count of a finding is known after at least one fault of the series. */
 bool certificate_has_sum(const struct fault_series *series, enum fault_finding finding);
 
 /* Returns whether a fault had a finding or a failure. */
 bool certificate_is_broken(const struct fault_result *result);
 
-/* Returns whether a fault with unsafe settings shows that the faults find a loss: acknowledged rows
- * were lost, or there was a failure. A half transaction does not show this. */
+/* Returns whether a fault of the proof run lost acknowledged rows or caused a failure. Such a fault
+ * proves that a loss would be found. Other findings do not prove this. */
 bool certificate_is_proof(const struct fault_result *result);
 
-/* Returns the upper bound, with 95 % confidence, of the share of faults that lose a row, after
- * `faults` faults without a loss: the rule of three, 3/n (Hanley, Lippman-Hand, JAMA 1983), at most
- * 1. */
+/* Returns an upper bound, with 95 % confidence, of the share of faults that lose a row, if `faults`
+ * faults lost no row. This is the rule of three, 3/n (Hanley, Lippman-Hand, JAMA 1983). The bound
+ * is at most 1. */
 double certificate_bound(size_t faults);
 
-/* Returns whether fault `number` of a series could have shown a loss: rows were acknowledged since
- * the previous fault, and everything was read back after fault `number`. A bound counts only such
- * faults. */
+/* Returns whether a loss by fault `number` (from 0) of a series would have been found. This is true
+ * if rows were acknowledged since the previous fault and all tables were read back after the fault.
+ * Only such faults count for certificate_bound. */
 bool certificate_could_show_loss(const struct fault_series *series, size_t number);
 
 /* Numbers of the faults of one kind. */
@@ -157,9 +161,10 @@ struct fault_tally {
     size_t broken;  /* number of faults with a finding or a failure */
     size_t failed;  /* number of faults with a failure */
     size_t proving; /* number of faults for which certificate_is_proof returns true */
-    /* number of faults that struck while rows had been sent and not yet answered */
+    /* number of faults that left new rows in doubt */
     size_t in_flight;
-    int64_t down_ns; /* longest time without a session; 0 if the server was never down */
+    int64_t down_ns; /* longest time in which the server accepted no session; 0: the server was
+                        never down */
 };
 
 /* Counts the faults of a kind, or all faults for FAULT_KINDS. */
@@ -184,8 +189,7 @@ enum {
 /* Writes certificate_bound as "15 %", rounded up. Returns `text`. */
 const char *certificate_percent(size_t faults, char text[CERTIFICATE_PERCENT_BYTES]);
 
-/* Writes the moment of a fault relative to the server's work: "2.10 ms after an acknowledgement".
- * Returns `text`. */
+/* Writes when a fault struck, in words: "2.10 ms after an acknowledgement". Returns `text`. */
 const char *certificate_describe_moment(const struct fault_result *result,
                                         char text[CERTIFICATE_MOMENT_BYTES]);
 
