@@ -193,20 +193,22 @@ const char *certificate_percent(size_t faults, char text[CERTIFICATE_PERCENT_BYT
 const char *certificate_describe_moment(const struct fault_result *result,
                                         char text[CERTIFICATE_MOMENT_BYTES]);
 
-/* Writes the statement: one or two sentences that say what was proven and what was not. */
+/* Writes the statement of the certificate to `text`: sentences that say what the run has proven and
+ * what it has not. */
 void certificate_state(const struct certificate *certificate, char *text, size_t size);
 
-/* Adds certificate.html, the page. csv_hash and json_hash are the hashes of the other two files. */
+/* Adds the page certificate.html to `html`. csv_hash and json_hash are the SHA-256 hashes of the
+ * other two files. */
 void certificate_add_page(struct buffer *html, const struct certificate *certificate,
                           const char *csv_hash, const char *json_hash);
 
-/* Writes the files into `folder`: faults.csv, certificate.json and certificate.html. On REJECTED
- * *error names the file. */
+/* Writes faults.csv, certificate.json and certificate.html into `folder`. If a file cannot be
+ * written, returns REJECTED, and *error names the file. */
 enum status certificate_write(const struct certificate *certificate, const char *folder,
                               struct error *error);
 
-/* Writes the certificate as JUnit XML. `unwritten`: reason why certificate_write failed, or "".
- * Returns false when out of memory or a write failed (errno is set). */
+/* Writes the certificate as JUnit XML. `unwritten` is the reason why certificate_write failed, or
+ * "". Returns false, with errno set, when out of memory or if a write fails. */
 bool certificate_write_junit(FILE *stream, const struct certificate *certificate,
                              const char *folder, const char *unwritten);
 

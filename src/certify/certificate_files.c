@@ -16,8 +16,8 @@
 #include "report/report.h"
 #include "report/tree.h"
 
-/* The format of certificate.json. It is raised when a member changes its meaning or is removed, and
- * not for new members. */
+/* Version of the format of certificate.json. To be raised when a member is removed or changes its
+ * meaning, but not when a member is added. */
 enum {
     CERTIFICATE_FORMAT = 1
 };
@@ -27,7 +27,8 @@ static const char *const verdict_words[] = {[CERTIFICATE_CLEAN] = "clean",
                                             [CERTIFICATE_UNPROVEN] = "unproven",
                                             [CERTIFICATE_UNFINISHED] = "unfinished"};
 
-/* seconds_of and ms_of return a time in seconds and milliseconds; NaN if the time is unknown. */
+/* seconds_of and ms_of convert a time to seconds and to milliseconds. They return NaN for an
+ * unknown time, which is negative. */
 static double seconds_of(int64_t ns)
 {
     return ns < 0 ? (double)NAN : figures_seconds(ns);
@@ -38,8 +39,8 @@ static double ms_of(int64_t ns)
     return ns < 0 ? (double)NAN : figures_ms(ns);
 }
 
-/* Returns how long after its acknowledgement or checkpoint a fault is to strike, in ns; -1 for a
- * fault at random. */
+/* Returns the planned time in ns from an acknowledgement or a checkpoint to the fault; -1 for a
+ * fault at a random moment. */
 static int64_t aimed_ns_of(const struct fault *fault)
 {
     return fault->aim == FAULT_AT_RANDOM ? -1 : fault->aimed_ns;
@@ -50,7 +51,8 @@ static int64_t stop_ns_of(const struct fault *fault)
     return fault->kind == FAULT_STOP ? fault->stop_ns : -1;
 }
 
-/* Writes a line of faults.csv, or the header if `series` is NULL. */
+/* Writes the line of faults.csv for fault `number` (from 0), or the header line if `series` is
+ * NULL. */
 static void write_fault(FILE *stream, const char *run, const struct fault_series *series,
                         size_t number)
 {
@@ -137,7 +139,7 @@ static void add_result(struct tree array, const struct fault_series *series, siz
     tree_text(tree, "unchecked", result->unchecked);
 }
 
-/* Adds the counts of the faults of a kind. */
+/* Adds the counts for one kind of fault, as the member `key` of `parent`. */
 static void add_tally(struct tree parent, const char *key, const struct fault_tally *tally)
 {
     const struct tree tree = tree_object(parent, key);
@@ -211,8 +213,8 @@ static bool write_json(FILE *stream, const struct certificate *certificate, cons
         tree_put(places, certificate->places[i].name, tree_string(certificate->places[i].value));
     }
     tree_count(root, "sessions", certificate->plan->sessions);
-    /* the seed is written as text, because it has 64 bits and most readers of JSON hold numbers in
-     * 53 bits */
+    /* the seed is written as text, because it has 64 bits, and most JSON parsers keep only 53 bits
+     * of a number */
     snprintf(text, sizeof text, "%" PRIu64, certificate->plan->seed);
     tree_text(root, "seed", text);
     tree_text(root, "command", buffer_text(&certificate->command));

@@ -8,7 +8,7 @@
 #include "report/page_table.h"
 #include "report/report.h"
 
-/* Defects of a server that no fault of append certify can show. Each entry: title, sentences. */
+/* What the faults of the certify command do not test. Each entry: title, explanation. */
 static const char *const uncovered[][2] = {
     {"Disks that lie",
      "The disk under the file system is assumed to be honest: what the file system has sent to the "
@@ -27,10 +27,12 @@ static const char *const uncovered[][2] = {
                    "disk named here."},
 };
 
-/* Returns a time, or "–" if it is unknown. The text is valid to the end of the block. */
+/* Returns the text of a time, or "–" if the time is unknown. The text is valid until the end of the
+ * caller's block. */
 #define TIME_OR_DASH(ns) ((ns) < 0 ? "–" : UNITS_NS(ns))
 
-/* Returns the sum of a finding, or "–" if it was not measured. Valid to the end of the block. */
+/* Returns the text of a finding's sum, or "–" if the sum is unknown. The text is valid until the
+ * end of the caller's block. */
 #define SUM_OR_DASH(series, finding)                                                               \
     (certificate_has_sum(series, finding) ? UNITS_COUNT(certificate_sum(series, finding)) : "–")
 
@@ -92,8 +94,8 @@ static const struct page_column count_columns[] = {
 static const struct page_column proof_count_columns[] = {
     {"count", AS_NAME}, {"number", AS_NUMBER}, {"proof run", AS_NUMBER}, {"meaning", AS_WORDS}};
 
-/* Adds a count of the certified run and, if there is a proof run, the count of the proof run, both
- * as texts. */
+/* Adds a row to the table of counts: `count` is the count of the certified run, `of_proof` the
+ * count of the proof run. Without a proof run, `of_proof` is ignored. */
 static void add_count(struct buffer *html, bool has_proof, const char *title, const char *count,
                       const char *of_proof, const char *words)
 {
@@ -192,7 +194,7 @@ static void add_conditions(struct buffer *html, const struct certificate *certif
     }
     PAGE_TABLE_ROW(html, columns, "append", APPEND_VERSION);
     page_table_end(html, NULL);
-    /* if the certified run did not take place, show the settings of the proof run */
+    /* if the certified run was not started, show the settings of the proof run */
     const struct server_settings *settings =
         series->settings.count > 0 ? &series->settings : &proof->settings;
     if (settings->count == 0) {
@@ -245,7 +247,8 @@ static void add_repeat(struct buffer *html, const struct certificate *certificat
                       certificate->plan->seed);
 }
 
-/* Adds the result of a fault to `text`. Returns the CSS class of the result. */
+/* Adds the result of fault `number` (from 0), in words, to `text`. Returns the CSS class of the
+ * result. */
 static const char *describe_result(const struct fault_series *series, size_t number,
                                    struct buffer *text)
 {

@@ -25,29 +25,32 @@
 #define AIM_NS (2 * MONO_NS_PER_S)
 #define AIM_STEP_NS (50 * MONO_NS_PER_MS / 1000)
 #define TICK_NS (10 * MONO_NS_PER_MS)
-/* Largest error of an uptime. An uptime is in whole seconds, and may be the difference of two
- * rounded times. */
+/* Largest error of the uptime that a server reports. The uptime is in whole seconds, and may be the
+ * difference of two rounded times. */
 #define UPTIME_ERROR_NS (1100 * MONO_NS_PER_MS)
-/* Time that the writers go on after a fault that leaves the server up. */
+/* Time for which the writers continue to write after a fault, if the server runs again or still
+ * runs. */
 #define AFTER_NS MONO_NS_PER_S
 
 enum {
     PROOF_FAULTS_MAX = 5,
-    /* rows that fit on the disk of append's own server beside its log and its temporary files */
+    /* number of rows that fit on the disk that this program makes for its own server, together with
+     * the server's log and temporary files */
     ROWS_MAX = 6000000,
 };
 _Static_assert(ROWS_MAX / FAULTS_MAX >= ROWS_FIRST_MAX, "a whole transaction before each fault");
 
-/* The server's answer to a question, in memory that is shared with the child process that asks. */
+/* The server's answer to a question. A child process asks the question and stores the answer in
+ * this struct, which is in shared memory. */
 struct reply {
     enum status status;
     struct error error;
-    bool is_ours; /* the failure is a failure of this program or machine, not of the server */
+    bool is_ours; /* the failure was caused by this program or machine, not by the server */
     struct connection_info connection;
-    int64_t uptime_s; /* time since the server was started; 0: unknown */
+    int64_t uptime_s; /* time since the start of the server; 0: unknown */
     struct server_settings settings;
     char server[CERTIFICATE_TEXT_BYTES]; /* product and version of the server */
-    char data_folder[PLAN_PATH_BYTES];   /* data folder that the server reported; "" if unknown */
+    char data_folder[PLAN_PATH_BYTES];   /* data directory that the server reported; "": unknown */
     struct fault_result result;          /* results of reading back */
 };
 
@@ -60,12 +63,13 @@ struct course {
     struct writers writers;
     struct account *account;
     struct reply *reply;
-    struct setup setup;            /* names of the tables, for functions that take a set-up */
-    uint64_t known[FINDING_COUNT]; /* findings of earlier faults that are still in the tables */
-    struct error error;            /* reason why the series cannot go on */
+    struct setup setup; /* has the names of the tables, for functions that need a struct setup */
+    uint64_t known[FINDING_COUNT]; /* counts of findings that earlier faults caused and that are
+                                      still in the tables */
+    struct error error;            /* reason why the series cannot continue; ERROR_NONE: it can */
 };
 
-/* A question to the server on a connection of its own. */
+/* A function that asks the server a question on the connection `conn`. */
 typedef enum status question(struct course *course, struct adapter_conn *conn, struct error *error);
 
 static bool go_on(const struct course *course)
@@ -73,7 +77,8 @@ static bool go_on(const struct course *course)
     return course->error.kind == ERROR_NONE && !interrupt_requested();
 }
 
-/* Runs in the child process: connects, asks, and stores the answer in course->reply. */
+/* The work of the child process: connects to the server, calls `asked`, and stores the answer in
+ * course->reply. */
 static void ask_there(struct course *course, question *asked)
 {
     const struct adapter *adapter = course->plan->adapter;
@@ -87,7 +92,8 @@ static void ask_there(struct course *course, question *asked)
             adapter->inspect(adapter, conn, &reply->connection);
         }
         if (reply->connection.lift_row_limit !=
-            NULL) { /* a server without the limit refuses the statement */
+            NULL) { /* a server that does not have this limit refuses the statement; the refusal is
+                       ignored */
             adapter->execute(conn, reply->connection.lift_row_limit,
                              &(struct error){.kind = ERROR_NONE});
         }
@@ -102,8 +108,8 @@ static void ask_there(struct course *course, question *asked)
     adapter->close(conn);
 }
 
-/* Asks the server a question in a child process, so that this process stays without threads. If the
- * server never answers, the question ends with Ctrl-C or at the moment until_ns. */
+/* Asks the server a question in a child process, so that the client library starts no threads in
+ * this process. Gives up at the moment until_ns or after Ctrl-C. */
 static enum status ask(struct course *course, question *asked, int64_t until_ns,
                        struct error *error)
 {
@@ -171,8 +177,8 @@ static enum status look(struct course *course, struct adapter_conn *conn, struct
     return status;
 }
 
-/* Waits until the server answers a query. Fails if the server has ended, or does not answer in
- * time. */
+/* Waits until the server answers a query. Fails if the server has ended or does not answer within
+ * UP_NS. */
 static enum status wait_until_up(struct course *course, struct error *error)
 {
     const int64_t until_ns = mono_now_ns() + UP_NS;
@@ -205,7 +211,7 @@ static bool take_folder(void *context, const struct cell *cells, size_t count)
     return false;
 }
 
-/* Asks for the folder of the server's data. */
+/* Asks the server for its data directory. */
 static enum status find_folder(struct course *course, struct adapter_conn *conn,
                                struct error *error)
 {
@@ -220,7 +226,7 @@ static enum status find_folder(struct course *course, struct adapter_conn *conn,
     if (status == STATUS_LOST) {
         return status;
     }
-    error_clear(error); /* without the privilege to ask for the folder, the folder stays unknown */
+    error_clear(error); /* without the privilege for this query, the data directory stays unknown */
     return STATUS_OK;
 }
 
@@ -288,7 +294,7 @@ static uint64_t rows_refused(const struct account *account)
     return rows.rejected;
 }
 
-/* Fails if a session cannot write, or if the writers have ended. */
+/* Sets course->error if a session cannot write or the writers have ended. */
 static void expect_writers(struct course *course)
 {
     const struct account *account = course->account;
@@ -302,7 +308,8 @@ static void expect_writers(struct course *course)
     }
 }
 
-/* Lets the writers write for a while. Ends early if the server or all writers end. */
+/* Waits for the first acknowledged row, then lets the writers write for `time_ns`. Sets
+ * course->error and returns early if the server or a writer ends. */
 static void load(struct course *course, int64_t time_ns)
 {
     const struct account *account = course->account;
@@ -329,8 +336,8 @@ static void load(struct course *course, int64_t time_ns)
     }
 }
 
-/* Waits for the moment at which the fault is aimed. A fault that cannot be aimed strikes at
- * random. */
+/* Waits until the moment at which the fault is to strike. If the awaited acknowledgement or
+ * checkpoint does not begin within AIM_NS, sets fault->aim to FAULT_AT_RANDOM. */
 static void aim(struct course *course, struct fault *fault)
 {
     struct account *account = course->account;
@@ -362,8 +369,8 @@ static void aim(struct course *course, struct fault *fault)
     }
 }
 
-/* Starts the server again after a fault that ended it, and waits until it has recovered. A server
- * that does not start is a finding. */
+/* Starts the server again after a fault that ended the server, and waits until the server answers.
+ * If the server does not answer, writes the reason to result->failure. */
 static void recover(struct course *course, struct fault_result *result, int64_t at_ns)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -392,7 +399,7 @@ static void recover(struct course *course, struct fault_result *result, int64_t 
     }
 }
 
-/* Subtracts the findings that earlier faults caused, so that only new findings count. */
+/* Subtracts the findings that earlier faults caused, so that only new findings remain. */
 static void leave_out_known(const uint64_t known[FINDING_COUNT], struct fault_result *result)
 {
     for (size_t i = 0; i < FINDING_COUNT; i++) {
@@ -456,7 +463,8 @@ static void show(const struct course *course, const struct fault_result *result)
                  result->recover_ns < 0 ? "" : ", up again");
 }
 
-/* Carries out one fault, from the start of its writers to the end of reading back. */
+/* Carries out one fault: starts the writers, causes the fault, restarts the server if the fault
+ * ended it, and reads the tables back. */
 static void strike(struct course *course, struct fault_result *result)
 {
     struct fault *fault = &result->fault;
@@ -470,7 +478,7 @@ static void strike(struct course *course, struct fault_result *result)
     }
     load(course, fault->after_ns);
     if (go_on(course) && fault->kind == FAULT_POWER) {
-        /* checks again, because another program may use the disk by now */
+        /* checks the disk again, because another program may use it by now */
         subject_adopt_disk(course->subject, course->reply->data_folder, &course->error);
     }
     if (go_on(course)) {
@@ -509,8 +517,9 @@ static void strike(struct course *course, struct fault_result *result)
     }
 }
 
-/* Runs a series of faults. `options` are the settings of append's own server. Returns whether a
- * fault had a finding. course->error says why the series could not be finished. */
+/* Runs a series of faults. `options` are settings for a server that this program makes. Returns
+ * whether a fault broke the certificate or, in the proof run, proved that a loss is found. If the
+ * series could not be finished, course->error has the reason. */
 static bool run_series(struct course *course, const struct fault *faults,
                        const struct plan_texts *options, uint64_t seed)
 {
@@ -575,7 +584,7 @@ static bool run_series(struct course *course, const struct fault *faults,
     return is_broken;
 }
 
-/* Sets the verdict UNFINISHED, with the reason. */
+/* Sets the verdict UNFINISHED, the exit code and the reason. */
 static void give_up(struct course *course)
 {
     struct certificate *certificate = course->certificate;
@@ -589,8 +598,8 @@ static void give_up(struct course *course)
     }
 }
 
-/* Shows that the faults find losses: strikes up to 5 times with a setting that must lose rows.
- * Returns whether the certificate may go on. */
+/* Runs the proof run: up to 5 faults under a setting with which the server must lose rows. Returns
+ * true if a fault showed a loss, and the certified run may begin. */
 static bool prove(struct course *course)
 {
     struct certificate *certificate = course->certificate;
@@ -598,7 +607,7 @@ static bool prove(struct course *course)
     const bool has_power = course->subject->faults.counts[FAULT_POWER] > 0;
     struct fault_counts counts = {.counts = {0}};
     struct fault faults[PROOF_FAULTS_MAX];
-    /* the list has room for one more option: the command has checked this */
+    /* the command has checked that the list has room for one more option */
     struct plan_texts options = course->plan->certify.options;
     options.texts[options.count++] = unsafe;
     counts.counts[has_power ? FAULT_POWER : FAULT_KILL] = PROOF_FAULTS_MAX;

@@ -20,11 +20,12 @@
 #include "base/process.h"
 #include "base/text.h"
 
-/* The kernel's EXT4_IOC_SHUTDOWN (fs/ext4/ext4.h) and XFS_IOC_GOINGDOWN (fs/xfs/libxfs/xfs_fs.h),
- * which are equal; programs cannot include these files. */
+/* EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN have this value. Defined here, because programs cannot
+ * include the kernel's files fs/ext4/ext4.h and fs/xfs/libxfs/xfs_fs.h. */
 #define SHUTDOWN_IOCTL _IOR('X', 125, uint32_t)
 #define SHUTDOWN_NO_LOG_FLUSH 2
-/* The kernel's OPEN_TREE_CLONE (linux/mount.h), which older versions of sys/mount.h do not have. */
+/* OPEN_TREE_CLONE of linux/mount.h. Defined here, because older versions of sys/mount.h do not have
+ * it. */
 #define TREE_CLONE 1
 
 #define MAKE_NS (60 * MONO_NS_PER_S)
@@ -45,8 +46,8 @@ static enum status fail(struct error *error, const char *what, const char *path)
     return STATUS_FATAL;
 }
 
-/* Makes the file of the image and a file system in it. Removes the file's name, so that the file
- * disappears when this program ends. */
+/* Makes the image file with a file system in it. Then unlinks the file, so that the file disappears
+ * when this program ends. */
 static enum status make_image(struct disk *disk, const char *path, uint64_t bytes,
                               struct error *error)
 {
@@ -54,8 +55,8 @@ static enum status make_image(struct disk *disk, const char *path, uint64_t byte
     if (disk->image < 0) {
         return fail(error, "cannot make the disk image", path);
     }
-    /* the whole image is allocated now: with holes in it, a later write could fail because the disk
-     * below is full */
+    /* allocates the whole image now, because a later write to a sparse file could fail on a full
+     * disk */
     const int number = posix_fallocate(disk->image, 0, (off_t)bytes);
     if (number != 0) {
         errno = number;
@@ -86,8 +87,8 @@ static enum status make_image(struct disk *disk, const char *path, uint64_t byte
     return is_made ? STATUS_OK : STATUS_FATAL;
 }
 
-/* Attaches the image to a free loop device, which is freed again when nothing uses it. Returns the
- * open device, or -1. */
+/* Attaches the image to a free loop device. The kernel frees the device when no program and no
+ * mount uses it. Returns the descriptor of the open device, or -1 with errno set. */
 static int attach(struct disk *disk)
 {
     const int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
@@ -232,9 +233,9 @@ static enum status mount_theirs(const struct disk *disk, struct error *error)
                                                          : fail_remount(disk, false, "", error);
 }
 
-/* Waits until no file system uses the device. If another mount namespace keeps a copy of the mount,
- * the file system stays shut down, and a new mount of the device would show the same file system.
- */
+/* Waits until no file system uses the device. Returns false on failure or after UNMOUNT_NS. A file
+ * system that is still mounted in another mount namespace stays shut down, and a new mount of the
+ * device would be shut down also. */
 static bool await_last_mount(const struct disk *disk)
 {
     const int64_t until_ns = mono_now_ns() + UNMOUNT_NS;
