@@ -24,9 +24,9 @@
  * proof, verdict, code and reason. */
 void certify_run(struct certificate *certificate, struct subject *subject, const struct plan *plan);
 
-/* The two tables of the certify command. They are made before the first fault and dropped after the
- * last fault. An existing table with such a name that this program did not make is not touched,
- * unless --recreate names it. */
+/* The two tables of the certify command. They are made before the first fault, and dropped after
+ * the last fault unless there was a finding or an error. This program does not touch an existing
+ * table that it did not make, unless --recreate names the table. */
 /* Makes both tables, and marks them as made by this program. Makes an index of the first table if
  * the database can check indexes. Refuses to continue if a table exists and --recreate does not
  * allow this program to drop it. */

@@ -195,7 +195,8 @@ enum status disk_cut_power(struct disk *disk, struct error *error)
     return disk->is_cut ? STATUS_OK : STATUS_FATAL;
 }
 
-/* Prints the commands that mount the user's file system again, and fails with the reason. */
+/* Prints the commands with which the user can mount the file system again. Returns FATAL, with the
+ * reason `why` in *error. */
 static enum status fail_remount(const struct disk *disk, bool is_mounted, const char *why,
                                 struct error *error)
 {
@@ -239,7 +240,7 @@ static enum status mount_theirs(const struct disk *disk, struct error *error)
 static bool await_last_mount(const struct disk *disk)
 {
     const int64_t until_ns = mono_now_ns() + UNMOUNT_NS;
-    int device; /* O_EXCL: open fails while a file system uses the device */
+    int device; /* opened with O_EXCL, which fails while a file system uses the device */
     while ((device = open(disk->mount.source, O_RDONLY | O_EXCL | O_CLOEXEC)) < 0) {
         if (errno != EBUSY || mono_now_ns() > until_ns) {
             return false;
@@ -250,8 +251,8 @@ static bool await_last_mount(const struct disk *disk)
     return true;
 }
 
-/* Opens the folder that a mount hides; the folder is on the file system of its parent folder.
- * Returns -1 if the kernel does not allow this. */
+/* Opens the folder on which the file system is mounted. The mount hides this folder, which is part
+ * of the parent folder's file system. Returns -1 if the kernel does not allow this. */
 static int open_below(const struct disk_mount *mount)
 {
     const char *name = strrchr(mount->folder, '/');
@@ -269,9 +270,9 @@ static int open_below(const struct disk_mount *mount)
     return folder;
 }
 
-/* Makes the folder below the mount immutable, or mutable again, so that a service manager cannot
- * make a new database there while the file system is not mounted. A folder that the user has made
- * immutable stays as it is. */
+/* Makes the hidden folder below the mount immutable, or mutable again. While the file system is not
+ * mounted, a service manager can then not make a new database in this folder. A folder that the
+ * user has made immutable is not changed. */
 static void guard(struct disk *disk, int folder, bool is_guarded)
 {
     int flags = 0;
@@ -290,8 +291,7 @@ static void guard(struct disk *disk, int folder, bool is_guarded)
  * the file system again. */
 static enum status remount_theirs(struct disk *disk, struct error *error)
 {
-    /* the open descriptor keeps a loop device attached, which would otherwise disappear with its
-     * last mount */
+    /* if this is a loop device, the open descriptor keeps it attached after its last unmount */
     const int device = open(disk->mount.source, O_RDONLY | O_CLOEXEC);
     const int below = open_below(&disk->mount);
     guard(disk, below, true);

@@ -16,7 +16,8 @@ const char *const fault_aim_words[] = {[FAULT_AT_RANDOM] = "at random",
                                        [FAULT_AFTER_COMMIT] = "after an acknowledgement",
                                        [FAULT_IN_CHECKPOINT] = "in a checkpoint"};
 
-/* Copies text[0 … length-1] without the blanks around it. Returns false if the word is too long. */
+/* Copies `length` bytes of `text` to `word`, without the blanks at both ends. Returns false if they
+ * do not fit into `size` bytes. */
 static bool copy_word(char *word, size_t size, const char *text, size_t length)
 {
     while (length > 0 && *text == ' ') {
@@ -130,9 +131,9 @@ static int64_t draw_between(uint64_t *state, int64_t low, int64_t high)
     return low + (int64_t)(random_mix(*state) % ((uint64_t)(high - low) + 1));
 }
 
-/* First lists the faults kind by kind, with the aims taking turns, and then shuffles the list. So
- * the aims have their exact shares, rounded, among all faults, and among the faults of one kind
- * they differ from their shares by at most one fault. */
+/* Lists the faults kind by kind, gives them the aims in the order of `turns`, and then shuffles the
+ * list. So each aim has its exact share of all faults, rounded, and for each kind of fault its
+ * share is exact to within one fault. */
 void fault_draw(const struct fault_counts *counts, uint64_t seed, struct fault *faults)
 {
     static const enum fault_aim turns[] = {FAULT_AFTER_COMMIT, FAULT_IN_CHECKPOINT, FAULT_AT_RANDOM,

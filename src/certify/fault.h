@@ -1,4 +1,5 @@
-/* The faults of append certify: their kinds, --faults, and their order and moments. */
+/* The faults of the certify command: their kinds, the option --faults, and their order and moments.
+ */
 #ifndef CERTIFY_FAULT_H
 #define CERTIFY_FAULT_H
 
@@ -8,7 +9,7 @@
 
 #include "append/error.h"
 
-/* Each entry: enumerator, name in --faults, and the certificate's description of the fault. */
+/* The kinds of faults. Each entry: enumerator, name in --faults, description in the certificate. */
 #define FAULTS(X)                                                                                  \
     X(KILL, "kill", "SIGKILL of all of the server's processes")                                    \
     X(POWER, "power",                                                                              \
@@ -30,11 +31,11 @@ struct fault_words {
 };
 extern const struct fault_words fault_words[FAULT_KINDS];
 
-/* The point in the server's work at which a fault strikes. */
+/* The event in the server's work after which a fault strikes. */
 enum fault_aim {
     FAULT_AT_RANDOM,
-    FAULT_AFTER_COMMIT,  /* the fault is within 5 ms after an acknowledgement */
-    FAULT_IN_CHECKPOINT, /* the fault is within 20 ms after append has asked for a checkpoint */
+    FAULT_AFTER_COMMIT,  /* at most 5 ms after an acknowledgement */
+    FAULT_IN_CHECKPOINT, /* at most 20 ms after the request of a checkpoint */
 };
 /* the aims in words: "at random", "after an acknowledgement", ... */
 extern const char *const fault_aim_words[];
@@ -42,14 +43,15 @@ extern const char *const fault_aim_words[];
 struct fault {
     enum fault_kind kind;
     enum fault_aim aim;
-    int64_t after_ns; /* time for which the load runs before the fault */
-    int64_t aimed_ns; /* time from the acknowledgement of a row, or from the beginning of a
-                         checkpoint, to the fault */
+    int64_t after_ns; /* time for which the sessions write before the fault */
+    int64_t aimed_ns; /* planned time from an acknowledgement, or from the request of a checkpoint,
+                         to the fault */
     int64_t stop_ns;  /* time for which the server stays stopped, for FAULT_STOP */
 };
 
 enum {
-    /* with this many faults, ROWS_MAX of certify.c leaves a whole transaction for each fault */
+    /* greatest number of faults for which ROWS_MAX of certify.c allows a whole transaction before
+     * each fault */
     FAULTS_MAX = 60000
 };
 
@@ -57,14 +59,15 @@ struct fault_counts {
     unsigned counts[FAULT_KINDS];
 };
 
-/* Reads "kill:5,power:20". REJECTED with ERROR_USAGE if the text is wrong. */
+/* Reads the numbers of faults from a text such as "kill:5,power:20". Returns REJECTED with
+ * ERROR_USAGE if the text is wrong. */
 enum status fault_parse(const char *text, struct fault_counts *counts, struct error *error);
 
 size_t fault_total(const struct fault_counts *counts);
 
-/* Draws all faults of a series in their order: `faults` has fault_total entries. The same seed
- * gives the same faults. Half of them strike after an acknowledgement, a quarter in a checkpoint.
- */
+/* Fills `faults`, which has fault_total entries, with the faults of a series in random order. The
+ * same seed gives the same faults. Half of the faults strike after an acknowledgement, a quarter in
+ * a checkpoint, and a quarter at random. */
 void fault_draw(const struct fault_counts *counts, uint64_t seed, struct fault *faults);
 
 #endif

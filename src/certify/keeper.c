@@ -21,7 +21,7 @@
 
 #define MAKE_NS (120 * MONO_NS_PER_S)
 #define SHUT_NS (60 * MONO_NS_PER_S)
-/* time limit: killing thousands of processes takes a while */
+/* long, because killing thousands of processes takes a while */
 #define KILL_NS (120 * MONO_NS_PER_S)
 #define KILL_AGAIN_NS (100 * MONO_NS_PER_MS)
 #define STEP_NS (2 * MONO_NS_PER_MS)
@@ -94,8 +94,8 @@ static pid_t spawn(const struct self *self, const char *const *argv)
     if (pid != 0) {
         return pid;
     }
-    char *const *texts; /* exec changes neither the array nor the texts, although its parameters are
-                           not const */
+    char *const *texts; /* execve does not change the array or the texts, although its parameters
+                           are not const */
     char *const *variables;
     const char *const *const environment = environment_words;
     memcpy(&texts, &argv, sizeof texts);
@@ -137,7 +137,8 @@ static struct answer kill_all(struct self *self)
         if (now_ns > begin_ns + KILL_NS) {
             return answer(STATUS_FATAL, 0, "processes of the server do not end after SIGKILL");
         }
-        if (now_ns >= again_ns) { /* repeats the signal for processes that were forked meanwhile */
+        if (now_ns >=
+            again_ns) { /* signals again, because processes may have been forked meanwhile */
             signal_all(self, SIGKILL);
             again_ns = now_ns + KILL_AGAIN_NS;
         }
@@ -146,7 +147,7 @@ static struct answer kill_all(struct self *self)
     return answer(STATUS_OK, 0, "");
 }
 
-/* Waits for the end of the child that was started last. */
+/* Waits until the latest child that was started has ended. Returns false after `limit_ns`. */
 static bool wait_for_end(struct self *self, int64_t limit_ns)
 {
     const int64_t until_ns = mono_now_ns() + limit_ns;
@@ -209,7 +210,8 @@ static struct answer carry_out(struct self *self, enum server_order order)
     return answer(STATUS_FATAL, 0, "unknown order");
 }
 
-/* The keeper's process. Ends when the program closes the channel. */
+/* The work of the keeper's process: carries out orders until the main process closes the channel or
+ * ends, then kills the server. */
 static void keep(struct self *self, int channel)
 {
     struct pollfd waiting = {.fd = channel, .events = POLLIN};
@@ -230,7 +232,7 @@ static void keep(struct self *self, int channel)
     kill_all(self);
 }
 
-/* Starts the keeper's process, in namespaces of its own if that is allowed. Works like fork. */
+/* Starts the keeper's process like fork, and in its own namespaces if the system allows this. */
 static pid_t fork_keeper(bool *has_namespace)
 {
     const unsigned long flags = CLONE_NEWPID | CLONE_NEWIPC | SIGCHLD;

@@ -1,4 +1,4 @@
-/* The servers of append's own: how append makes, breaks and removes them. */
+/* The servers that this program makes for the certify command, breaks and removes. */
 #include <errno.h>
 #include <glob.h>
 #include <grp.h>
@@ -19,37 +19,39 @@
 enum {
     RECIPE_WORDS_MAX = 16,
     SPARE_SESSIONS = 10,
-    /* most bytes of the path of the folder for temporary files; a longer path leaves no room for
-     * the path of a socket, which has at most 107 bytes */
+    /* greatest length of TMPDIR: the path of a socket in this folder has at most 107 bytes */
     TEMP_BYTES_MAX = 64
 };
 
-/* The two folders of a server of append's own: $D and $R. */
+/* The names of the server's two folders, $D and $R in a recipe. */
 static const char *const folder_names[] = {"data", "run"};
 
-/* How append makes a server of its own. In the words, $D stands for the data directory, $R for a
- * folder for sockets and temporary files, and $N for the highest number of sessions. */
+/* Describes how this program makes a server. In the words of a recipe, $D stands for the data
+ * directory, $R for a folder for sockets and temporary files, and $N for the number of sessions
+ * that the server must allow. */
 struct recipe {
     const char *name; /* the adapter's name */
     const struct subject_kind *kind;
     const char *make[RECIPE_WORDS_MAX]; /* command that makes the data directory: the program and
                                            its arguments */
     const char *start[RECIPE_WORDS_MAX];
-    const char *option[2];   /* the word before a setting, or NULL, and the characters directly in
-                                front of its name: {"-c", ""} or {NULL, "--"} */
-    const char *programs;    /* folders in which to look for programs after PATH */
-    const char *package;     /* name of Debian's package */
-    const char *account;     /* system user that runs the server, if the system has this user */
+    const char *option[2]; /* the argument before a setting, or NULL, and the prefix of the setting:
+                              {"-c", ""} or {NULL, "--"} */
+    const char *programs;  /* folders that are searched for programs after PATH; a glob pattern */
+    const char *package;   /* name of Debian's package */
+    const char *account;   /* system user that runs the server if this program runs as root; if the
+                              user does not exist, the server runs as "nobody" */
     const char *host, *path; /* parts of the target */
     uint16_t port;
     const char *user, *database;
     const char *first_sql;
-    /* settings with which the server must lose acknowledged rows after a kill or a power loss;
-     * NULL: no such settings are known */
+    /* settings with which the server loses acknowledged rows after a kill and after a power loss;
+     * NULL: such settings are not known */
     const char *unsafe_kill, *unsafe_power;
 };
 
-/* Returns a word of a recipe with its placeholders replaced. The caller owns it. */
+/* Returns a copy of a recipe's word in which the placeholders are replaced. The caller frees the
+ * copy. */
 static char *expand(const struct subject *subject, const char *word)
 {
     struct buffer text = {0};
@@ -74,7 +76,7 @@ static void free_words(struct subject_words *words)
     *words = (struct subject_words){.count = 0};
 }
 
-/* Returns the path FOLDER/PROGRAM if it can be run, else NULL. The caller owns it. */
+/* Returns the path FOLDER/PROGRAM if it is executable, else NULL. The caller frees the path. */
 static char *find_in(const char *folder, size_t length, const char *program)
 {
     char *path;
@@ -88,7 +90,8 @@ static char *find_in(const char *folder, size_t length, const char *program)
     return path;
 }
 
-/* Finds a program in PATH, then in the folders of the recipe, the highest version first. */
+/* Finds a program in PATH, then in the recipe's folders, in reverse alphabetical order. Returns its
+ * path, which the caller frees, or NULL. */
 static char *find_program(const struct recipe *recipe, const char *program)
 {
     char *path = NULL;
@@ -141,7 +144,7 @@ static void add_argument(struct subject *subject, const char *setting, size_t le
     }
 }
 
-/* Adds a setting "name=value" to the SQL of each session of an embedded database. */
+/* Adds a setting "name=value" to the SQL with which each session of an embedded database begins. */
 static void add_pragma(struct subject *subject, const char *setting, size_t length)
 {
     buffer_add_text(&subject->session_sql, "pragma ");
@@ -149,8 +152,7 @@ static void add_pragma(struct subject *subject, const char *setting, size_t leng
     buffer_add_text(&subject->session_sql, ";");
 }
 
-/* Adds each setting of `options` with `add`. A text may have several settings, with blanks between
- * them. */
+/* Calls `add` for each setting in `options`. A text may have several settings between blanks. */
 static enum status add_settings(struct subject *subject, const struct plan_texts *options,
                                 void (*add)(struct subject *, const char *, size_t),
                                 struct error *error)
@@ -172,8 +174,8 @@ static enum status add_settings(struct subject *subject, const struct plan_texts
     return STATUS_OK;
 }
 
-/* Makes the folders of the server, which belong to the server's user. If a fault is a power loss,
- * the folders are on a disk of their own. */
+/* Makes the server's folders, which the server's user owns. If a power loss is planned, first makes
+ * a separate disk for these folders. */
 static enum status make_folders(struct subject *subject, struct error *error)
 {
     const struct keeper_server *kept = &subject->kept;
@@ -198,8 +200,8 @@ static enum status make_folders(struct subject *subject, struct error *error)
     return STATUS_OK;
 }
 
-/* Removes the folders of the server, as the server's user, because that user could have put links
- * into them. */
+/* Removes the server's folders. Does this with the privileges of the server's user, because that
+ * user could have put links to other folders into them. */
 static void remove_folders(const struct subject *subject)
 {
     const struct keeper_server *kept = &subject->kept;
@@ -216,7 +218,7 @@ static void remove_folders(const struct subject *subject)
         }
         if (pid > 0) {
             processes_reap(pid);
-            rmdir(path); /* the folder itself is in a folder of this program's user */
+            rmdir(path); /* the server's user may not remove the empty folder itself */
         } else {
             file_remove_folder(path);
         }
@@ -289,12 +291,12 @@ static void end_own(struct subject *subject)
     free_words(&subject->start);
 }
 
-/* A server in processes of its own, which a keeper starts, breaks and ends. */
+/* A server that runs in separate processes. A keeper starts, breaks and ends these processes. */
 static const struct subject_kind own_server = {
     .is_own = true, .begin = begin_server, .order = order_server, .end = end_own};
 
-/* A database in the process of the writers: the database ends with the writers, and new writers
- * start it again. */
+/* An embedded database, which runs in the process of the writers. The database ends when the
+ * writers end, and new writers open it again. */
 static const struct subject_kind embedded = {.is_own = true,
                                              .refused = 1U << FAULT_STOP | 1U << FAULT_RESTART |
                                                         1U << FAULT_NETWORK,
@@ -317,7 +319,8 @@ static const struct recipe recipes[] = {
      .user = "append",
      .database = "postgres",
      .first_sql = "create extension if not exists amcheck",
-     /* without the settings wal_writer_..., the server flushes its log after each new 1 MB */
+     /* the settings wal_writer_... are needed, because otherwise the server flushes its log after
+        every 1 MB */
      .unsafe_kill = "synchronous_commit=off wal_writer_delay=10s wal_writer_flush_after=1GB "
                     "wal_buffers=64MB",
      .unsafe_power = "fsync=off"},
@@ -360,9 +363,8 @@ static bool is_open_to_all(const char *folder)
     return true;
 }
 
-/* Returns the folder in which append makes the folder of its own server: TMPDIR if it is suitable,
- * else /tmp. If append runs as root, the server runs as another user, who must be able to enter the
- * folder. */
+/* Returns TMPDIR if it is suitable for the server's folder, else "/tmp". If this program runs as
+ * root, the server runs as another user, so every user must be able to enter TMPDIR. */
 static const char *choose_temp(void)
 {
     const char *temp = getenv("TMPDIR");
@@ -380,7 +382,8 @@ const char *subject_unsafe(const struct subject *subject)
     return counts[FAULT_KILL] > 0 ? subject->recipe->unsafe_kill : NULL;
 }
 
-/* Refuses faults that the server cannot have, and a proof without a setting that must lose rows. */
+/* Refuses faults that are impossible for the server. Refuses --prove if no setting is known with
+ * which the planned faults lose rows. */
 static enum exit_code check_faults(const struct subject *subject, struct error *error)
 {
     for (int kind = 0; kind < FAULT_KINDS; kind++) {
