@@ -1,5 +1,4 @@
-/* The faults of the certify command: their kinds, the option --faults, and their order and moments.
- */
+/* The faults of the certify command: their kinds, order and moments, and the option --faults. */
 #ifndef CERTIFY_FAULT_H
 #define CERTIFY_FAULT_H
 

@@ -1,6 +1,4 @@
-/* The orders to a server, and the parts on which a server of append's own runs: a disk and a
- * keeper.
- */
+/* The orders to a server, and what a server that this program makes needs: a disk and a keeper. */
 #ifndef CERTIFY_OWN_SERVER_H
 #define CERTIFY_OWN_SERVER_H
 
@@ -11,15 +9,16 @@
 #include "append/error.h"
 
 /*
- * A disk that can lose power: a file system of its own in an image file, on a loop device.
+ * A disk that can lose power: a separate file system in an image file, on a loop device.
  *
- * Power loss is FS_IOC_SHUTDOWN without flushing the log (ext4, XFS): data that the file system has
- * not yet sent to the device is lost, even from its journal; data that was sent counts as stable,
- * as on a disk that does not lie. Then the file system is unmounted and mounted again.
+ * To cut the power, disk_cut_power shuts the file system down with an ioctl that does not flush the
+ * journal (ext4, XFS). Data and journal entries that the file system has not yet sent to the device
+ * are lost. Data that it has sent is kept, as on a disk that never loses confirmed writes.
+ * Afterwards disk_remount unmounts the file system and mounts it again.
  *
- * Only this process and its children see the mount (in their own mount namespace), and the kernel
- * removes the loop device with the last mount. So nothing stays after the processes have ended,
- * however they ended. Needs CAP_SYS_ADMIN. To be called in the main thread, while there are no
+ * The mount is in the mount namespace of this process and its children, and the kernel removes the
+ * loop device after the last unmount. So the disk disappears when these processes have ended, even
+ * if they were killed. Needs CAP_SYS_ADMIN. To be called in the main thread, while there are no
  * other threads.
  */
 enum {
@@ -32,88 +31,89 @@ struct disk_mount {
     char folder[DISK_PATH_BYTES];
     char type[40], source[200];
     char options[DISK_OPTIONS_BYTES];
-    bool is_whole; /* shows the whole file system, not only a folder of it */
+    bool is_whole; /* the mount shows the whole file system, not only one of its folders */
     int id, parent;
-    unsigned long peers, master; /* numbers of the peer groups (see mount_namespaces(7)) of which
-                                    the mount is a member and a slave; 0: no group */
+    /* peer groups, see mount_namespaces(7): `peers` is the group that has the mount as a member,
+     * `master` is the group that has it as a slave; 0: no group */
+    unsigned long peers, master;
 };
 
 struct disk {
-    const char *type; /* type of the file system: "ext4" or "xfs" */
-    int image; /* descriptor of the file with the image; the file has no name; negative: no image */
+    const char *type;   /* type of the file system: "ext4" or "xfs" */
+    int image;          /* descriptor of the image file, which is unlinked; negative: no image */
     const char *folder; /* folder on which the disk is mounted */
     char device[40]; /* name of the loop device, "/dev/loop3"; "" while the disk is not mounted */
-    bool is_cut;     /* the power was cut, and the disk is not mounted again yet */
+    bool is_cut;     /* the power was cut, and the disk has not been mounted again */
     bool is_users;   /* the file system is the user's, and `mount` describes it */
-    bool is_guarded; /* append has made the folder below the user's file system immutable */
+    bool is_guarded; /* this program has made the folder below the user's mount immutable */
     struct disk_mount mount;
 };
 
-/* Moves this process to a mount namespace of its own. Called once, before disk_create. */
+/* Moves this process to a new mount namespace. Called once, before disk_create. */
 enum status disk_enter_namespace(struct error *error);
 
-/* Makes an image of `bytes` bytes in a file at `path`, with a file system of the type disk->type,
- * and mounts it on the folder disk->folder. Removes the file's name at once. On failure nothing
- * stays. */
+/* Makes an image file of `bytes` bytes at `path` with a file system of the type disk->type, and
+ * mounts it on disk->folder. Unlinks the image file. On failure removes everything again. */
 enum status disk_create(struct disk *disk, const char *path, uint64_t bytes, struct error *error);
 
 /* Makes the file system write all changed data to the disk. Does nothing if there is no image. */
 void disk_sync(const struct disk *disk);
 
-/* Finds the mount of a device. Returns how many times the device is mounted; the last mount is in
- * *found. */
+/* Counts the mounts of a device, and copies the last of them to *found. Returns 0 if the device is
+ * not mounted. */
 unsigned disk_find_mount(dev_t device, struct disk_mount *found);
 
-/* Takes the file system of the user's server as the disk whose power is cut. The file system must
- * be ext4 or XFS, and hold only `data`, the server's data directory. Only `server` and its
- * descendants may use the file system, no other mount namespace may have it mounted, and the server
- * may not write files elsewhere. Otherwise refuses, with the reason in *error, and changes nothing.
- * disk_destroy does not remove such a disk. */
+/* Prepares *disk for power cuts of the user's file system. This file system must be ext4 or XFS and
+ * contain only the server's data directory `data`. Only the process `server` and its descendants
+ * may use it, it may not be mounted in other mount namespaces, and the server may not write files
+ * on other file systems. If a condition is not met, changes nothing and fails, with the reason in
+ * *error. disk_destroy does not remove the user's file system. */
 enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct error *error);
 
-/* Cuts the power. The file system then refuses all access. */
+/* Cuts the power of the disk. The file system refuses all access until disk_remount. */
 enum status disk_cut_power(struct disk *disk, struct error *error);
 
 /* Waits until no process uses the disk, then unmounts the disk and mounts it again. */
 enum status disk_remount(struct disk *disk, struct error *error);
 
-/* Unmounts the disk, and removes the image. Does nothing if there is no disk. */
+/* Unmounts the disk and frees its image. Mounts a user's file system again if its power was cut.
+ * Does nothing if there is no disk. */
 void disk_destroy(struct disk *disk);
 
 /* The orders to a server. */
 enum server_order {
-    SERVER_MAKE,     /* runs the command that makes the data directory, and waits for its end; only
-                        for append's own server */
-    SERVER_START,    /* starts the server */
-    SERVER_CHECK,    /* fails if append's own server has ended, or if the command that starts the
-                        user's server has failed */
-    SERVER_EXPECT,   /* comes before each fault: fails if the process of the user's server has
-                        ended or is not known */
-    SERVER_KILL,     /* sends SIGKILL to all processes, and waits until none is left */
-    SERVER_STOP,     /* sends SIGSTOP to all processes */
-    SERVER_CONTINUE, /* sends SIGCONT to all processes */
-    SERVER_SHUT,     /* shuts the server down cleanly, and waits for its end */
+    SERVER_MAKE,   /* runs the command that makes the data directory, and waits until it has ended;
+                      only for a server that this program makes */
+    SERVER_START,  /* starts the server */
+    SERVER_CHECK,  /* fails if a server that this program made has ended, or if the command that
+                      starts the user's server has failed */
+    SERVER_EXPECT, /* given before each fault: fails if the process of the user's server has ended
+                      or is unknown */
+    SERVER_KILL,   /* kills all processes of the server, and waits until they have ended */
+    SERVER_STOP,   /* sends SIGSTOP to all processes of the server */
+    SERVER_CONTINUE, /* sends SIGCONT to all processes of the server */
+    SERVER_SHUT,     /* shuts the server down cleanly, and waits until it has ended */
 };
 
 /*
- * The keeper: a process that starts, breaks and ends a server of append's own.
+ * The keeper: a process that starts, breaks and ends a server that this program made.
  *
- * The keeper is the first process of a PID namespace, in which the server runs as another user. So
- * SIGKILL reaches all of the server's processes at once, none is left over as a zombie, and the
- * kernel ends all of them, with the server's shared memory, when the keeper ends. The keeper ends
- * when this program ends, whatever the reason. Where namespaces are not allowed, the keeper adopts
- * the orphans among its descendants and finds the server's processes by /proc. To be called in the
- * main thread, while there are no other threads.
+ * The keeper is the first process of a PID namespace in which the server runs. So one SIGKILL
+ * reaches all processes of the server, and the keeper reaps them. When the keeper ends, the kernel
+ * ends these processes and frees the server's shared memory. The keeper ends when this program
+ * ends, even if this program was killed. If the system does not allow namespaces, the keeper finds
+ * the server's processes in /proc, and orphans among its descendants become its children. To be
+ * called in the main thread, while there are no other threads.
  */
 /* The commands that make and start a server. All members are borrowed and constant. */
 struct keeper_server {
-    const char *const *make;  /* argv of the command that makes the data directory; the program is a
-                                 path */
-    const char *const *start; /* argv of the command that starts the server */
+    /* argv of the command that makes the data directory; argv[0] is a path */
+    const char *const *make;
+    const char *const *start; /* argv of the command that starts the server; argv[0] is a path */
     const char *folder;       /* working directory of both commands */
     uid_t user;               /* user that runs both commands; 0: the user of this program */
     gid_t group;
-    int log;         /* descriptor for the output of both commands */
+    int log;         /* open file that receives the output of both commands */
     int shut_signal; /* signal that makes the server shut down cleanly */
 };
 

@@ -17,7 +17,7 @@ static void add_place(struct certificate *certificate, const char *name, const c
     }
 }
 
-/* Reads the first line of a file; "" if it cannot be read. */
+/* Reads the first line of a file into `line`, which becomes "" if the file cannot be read. */
 static void read_line(const char *path, char *line, size_t size)
 {
     FILE *file = fopen(path, "re");
@@ -30,7 +30,7 @@ static void read_line(const char *path, char *line, size_t size)
     line[strcspn(line, "\n")] = '\0';
 }
 
-/* Adds the file system on a device and its mount options. */
+/* Adds the file system of a device, and its mount options. */
 static void add_mount(struct certificate *certificate, dev_t device)
 {
     struct disk_mount mount;

@@ -81,7 +81,7 @@ static void list_processes(struct process_tree *tree)
     }
 }
 
-/* Marks the descendants of a process that are not marked yet. */
+/* Marks all descendants of `parent` except this process. */
 static void find_children(struct process_tree *tree, pid_t parent)
 {
     for (size_t i = 0; i < tree->count; i++) {
@@ -92,8 +92,8 @@ static void find_children(struct process_tree *tree, pid_t parent)
     }
 }
 
-/* Lists the processes that run now, and marks the descendants of `root`. Returns false if this
- * process is `root` or a descendant of `root`. */
+/* Lists all running processes, and marks the descendants of `root`. Returns false if `root` is an
+ * ancestor of this process, or not a pid above 1. */
 static bool find_tree(struct process_tree *tree, pid_t root)
 {
     memset(tree, 0, sizeof *tree);
@@ -117,7 +117,7 @@ static void signal_tree(const struct process_tree *tree, int number)
 void processes_signal(pid_t root, bool with_root, int number)
 {
     struct process_tree *tree = calloc(1, sizeof *tree);
-    /* the tree is found before `root` ends, because the children of `root` then get a new parent */
+    /* finds the tree before the signal: if `root` ends, its children get a new parent */
     if (tree != NULL && find_tree(tree, root)) {
         if (with_root) {
             kill(root, number);
@@ -127,7 +127,7 @@ void processes_signal(pid_t root, bool with_root, int number)
     free(tree);
 }
 
-/* Returns whether one of the processes still runs. */
+/* Returns whether `root` or a marked process still runs. */
 static bool has_running(const struct process_tree *tree, pid_t root)
 {
     bool has = processes_started(root) != 0;
@@ -147,7 +147,7 @@ bool processes_kill(pid_t root, int64_t limit_ns)
     }
     kill(root, SIGSTOP);
     signal_tree(tree, SIGSTOP);
-    find_tree(tree, root); /* finds also the processes that were started meanwhile */
+    find_tree(tree, root); /* finds also processes that were started before their parent stopped */
     kill(root, SIGKILL);
     signal_tree(tree, SIGKILL);
     bool has = has_running(tree, root);

@@ -5,7 +5,8 @@
 
 #include "base/random.h"
 
-/* One of four transactions is a single row, two are batches, and one writes to both tables. */
+/* The four kinds are equally frequent: kind 0 is a single row, kinds 1 and 2 are batches, and kind
+ * 3 writes to both tables, or is a batch if the database has no transactions. */
 enum {
     KINDS = 4
 };
@@ -56,7 +57,7 @@ unsigned rows_text(uint64_t seed, const struct rows_id *id, char text[ROWS_TEXT_
     uint64_t drawn = mix_id(seed, id);
     const unsigned length = (unsigned)(drawn % (ROWS_TEXT_MAX + 1));
     for (unsigned i = 0; i < length; i++) {
-        if (i % 10 == 0) { /* a random number has the bits for ten letters, 6 bits each */
+        if (i % 10 == 0) { /* one random number is enough for ten letters of 6 bits */
             drawn = random_mix(drawn);
         }
         text[i] = letters[drawn & 63];

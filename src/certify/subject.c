@@ -59,7 +59,7 @@ static enum status cut_power(struct subject *subject, struct error *error)
     return status == STATUS_OK ? disk_remount(&subject->disk, error) : status;
 }
 
-/* Stops the server for `stop_ns`; Ctrl-C ends the stop earlier. */
+/* Stops the server for `stop_ns`, or until Ctrl-C, and then continues it. */
 static enum status stop(struct subject *subject, int64_t stop_ns, struct error *error)
 {
     if (subject_order(subject, SERVER_STOP, error) != STATUS_OK) {
@@ -85,8 +85,8 @@ enum status subject_break(struct subject *subject, const struct fault *fault, in
         interrupt_hold("append: the server is started again first; then append ends\n");
     }
     switch (fault->kind) {
-    case FAULT_KILL: /* answers that still arrive were sent before the kill, so their rows must be
-                      * stored */
+    case FAULT_KILL: /* answers that arrive after the kill were sent before it, so their rows must
+                        be stored */
         return subject_order(subject, SERVER_KILL, error);
     case FAULT_POWER:
         atomic_store(&account->fault_ns, *at_ns);
