@@ -21,7 +21,8 @@ static struct table_mark_place mark_place(const struct plan *plan, struct adapte
                                      .rows = ""};
 }
 
-/* Looks for an existing table, and refuses to continue unless append may drop it. */
+/* Sets *is_there to true if the table exists. Fails if the table exists and this program may not
+ * drop it. */
 static enum status find_old(const struct plan *plan, struct adapter_conn *conn,
                             const struct connection_info *connection, unsigned number,
                             bool *is_there, struct error *error)
@@ -52,8 +53,8 @@ static enum status find_old(const struct plan *plan, struct adapter_conn *conn,
     return status;
 }
 
-/* Writes the statement that creates a table. Refuses a database in which append cannot create the
- * table, or could not recognise the table later. */
+/* Writes the statement that creates a table. Fails if this program cannot create or mark such a
+ * table in this database. */
 static enum status write_create(const struct plan *plan, const struct connection_info *connection,
                                 unsigned number, struct buffer *sql, struct error *error)
 {
@@ -85,7 +86,8 @@ static enum status write_create(const struct plan *plan, const struct connection
     return status;
 }
 
-/* Creates a table and marks it. *is_made becomes true once the table exists. */
+/* Creates a table, and marks it as made by this program. Sets *is_made to true if the table was
+ * created, even if it could not be marked. */
 static enum status create(const struct table_mark_place *place, unsigned number, struct buffer *sql,
                           bool *is_made, struct error *error)
 {
@@ -133,7 +135,7 @@ enum status tables_make(const struct plan *plan, struct adapter_conn *conn,
     struct buffer sql[ROWS_TABLES] = {{0}};
     bool is_old[ROWS_TABLES] = {false}, is_made[ROWS_TABLES] = {false};
     enum status status = STATUS_OK;
-    /* all refusals come before the first drop */
+    /* everything that could be refused is checked before the first table is dropped */
     for (unsigned t = 0; t < ROWS_TABLES && status == STATUS_OK; t++) {
         status = write_create(plan, connection, t, &sql[t], error);
     }

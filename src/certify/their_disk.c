@@ -1,4 +1,4 @@
-/* The file system of the user's server, as a disk whose power may be cut. */
+/* Checks whether the power of the user's file system may be cut: see disk_adopt. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,8 @@
 
 enum {
     LINE_BYTES = 4096,
-    LINK_LEVELS = 2 /* depth to which links out of the data directory are looked for */
+    LINK_LEVELS = 2 /* number of levels of the data directory that are searched for links to other
+                       file systems */
 };
 
 /* Returns the peer group in a field of a line of mountinfo, such as 7 in "shared:7"; 0 if the line
@@ -31,7 +32,8 @@ static unsigned long read_group(const char *line, const char *field)
     return found != NULL && found < end ? strtoul(found + strlen(field), NULL, 10) : 0;
 }
 
-/* Reads a line of mountinfo. Returns false if the line has another form. */
+/* Reads a line of /proc/PID/mountinfo. Returns false if the line does not have the expected form.
+ */
 static bool read_mount(const char *line, dev_t *device, struct disk_mount *mount)
 {
     char number[40], root[DISK_PATH_BYTES], here[200], super[300];
@@ -56,8 +58,8 @@ static bool read_mount(const char *line, dev_t *device, struct disk_mount *mount
     return true;
 }
 
-/* Reads the next mount of the file `mounts`, which may be NULL. At its end closes the file and
- * returns false. */
+/* Reads the next mount from the file `mounts`. At the end of the file, closes the file and returns
+ * false. Returns false if `mounts` is NULL. */
 static bool next_mount(FILE *mounts, dev_t *device, struct disk_mount *mount)
 {
     char line[LINE_BYTES];
@@ -87,7 +89,8 @@ unsigned disk_find_mount(dev_t device, struct disk_mount *found)
     return count;
 }
 
-/* Returns the parent of a mount of a process. If the parent is not found, its peer groups are 0. */
+/* Returns the parent of a mount, from the mountinfo file of a process. If the parent is not found,
+ * returns a mount whose peer groups are 0. */
 static struct disk_mount find_parent(const char *mountinfo, const struct disk_mount *mount)
 {
     FILE *mounts = fopen(mountinfo, "re");
@@ -107,7 +110,7 @@ static enum status refuse(struct error *error, const char *folder, const char *w
     return STATUS_FATAL;
 }
 
-/* Looks for a file system that is mounted below a folder. */
+/* Returns whether a file system is mounted below a folder. */
 static bool has_mounts_below(const char *folder)
 {
     FILE *mounts = fopen("/proc/self/mountinfo", "re");
@@ -121,8 +124,9 @@ static bool has_mounts_below(const char *folder)
     return has;
 }
 
-/* Looks for a file of a file system that is neither in the data directory nor one of the parent
- * folders of the data directory. Writes the path of the file to `other`. */
+/* Returns whether the file system that is mounted on `root` has a file outside the data directory
+ * `data`. Ignores the parent folders of `data`, and lost+found. Writes the path of the file to
+ * `other`. A folder that cannot be read counts as such a file. */
 static bool has_other_files(const char *root, const char *data, char *other, size_t size)
 {
     char path[DISK_PATH_BYTES];
@@ -157,9 +161,9 @@ static bool is_on(const char *path, dev_t device)
     return stat(path, &about) == 0 && about.st_dev == device;
 }
 
-/* Looks in the data directory `folder`, down to `levels` levels of folders, for a link to another
- * file system. A log or a tablespace may be on that file system, and its power would not be cut. A
- * folder that cannot be read counts as a link. Writes the path of the link to `other`. */
+/* Returns whether `folder`, down to `levels` levels, has a link to another file system. A log or a
+ * tablespace may be on that file system, whose power would not be cut. Writes the path of the link
+ * to `other`. A folder that cannot be read counts as a link. */
 static bool has_links_out(const char *folder, dev_t device, unsigned levels, char *other,
                           size_t size)
 {
@@ -185,8 +189,8 @@ static bool has_links_out(const char *folder, dev_t device, unsigned levels, cha
     return has;
 }
 
-/* Returns whether the working directory, the root, the program or an open file of a process is on a
- * device. */
+/* Returns whether a process uses a device: its working directory, root directory, program or an
+ * open file is on the device. */
 static bool uses(pid_t pid, dev_t device)
 {
     static const char *const links[] = {"cwd", "root", "exe"};
@@ -208,16 +212,16 @@ static bool uses(pid_t pid, dev_t device)
     return is;
 }
 
-/* The data of a search among the processes. */
+/* The data for a search through all processes. */
 struct look {
-    dev_t device;                /* the file system whose power is to be cut */
+    dev_t device;                /* device of the file system whose power is to be cut */
     pid_t server;                /* the server's first process */
     struct disk_mount mount;     /* mount of the file system */
-    struct disk_mount parent;    /* mount below which the file system is mounted */
-    char other[DISK_PATH_BYTES]; /* path of the file that was found */
+    struct disk_mount parent;    /* parent of `mount` */
+    char other[DISK_PATH_BYTES]; /* path of the file that writes_elsewhere found */
 };
 
-/* Returns the first process for which `fits` returns true, or 0. */
+/* Returns the pid of the first process for which `fits` returns true, or 0. */
 static pid_t find_process(bool (*fits)(pid_t pid, struct look *look), struct look *look)
 {
     DIR *folder = opendir("/proc");
@@ -239,8 +243,8 @@ static bool is_other_user(pid_t pid, struct look *look)
     return uses(pid, look->device) && !processes_is_of(pid, look->server);
 }
 
-/* Returns whether the process can write anywhere in the open file, not only at the end of the file.
- */
+/* Returns whether a process may overwrite an open file: it opened the file for writing, and without
+ * O_APPEND. */
 static bool is_writable(pid_t pid, const char *descriptor)
 {
     char path[80], line[80] = "";
@@ -256,10 +260,10 @@ static bool is_writable(pid_t pid, const char *descriptor)
     return (flags & O_ACCMODE) != O_RDONLY && (flags & O_APPEND) == 0;
 }
 
-/* Returns whether a process of the server writes a file on another file system, or a block device.
- * A log or a table may be in that place, and its power would not be cut. Ignores the standard
- * streams and files opened with O_APPEND, to which servers write messages, and files without a
- * name. Writes the path to look->other. */
+/* Returns whether `pid` is a process of the server that may write to a block device, or to a file
+ * on another file system. This device or file may contain a log or a table, and its power would not
+ * be cut. Ignores the standard streams and files opened with O_APPEND, because servers write
+ * messages to them. Also ignores deleted files. Writes the path to look->other. */
 static bool writes_elsewhere(pid_t pid, struct look *look)
 {
     char path[300];
@@ -285,7 +289,7 @@ static bool writes_elsewhere(pid_t pid, struct look *look)
     return writes;
 }
 
-/* Returns whether a process sees the same mounts as this process. */
+/* Returns whether a process is in the mount namespace of this process. */
 static bool shares_mounts(pid_t pid)
 {
     char path[40], ours[80] = "", theirs[80] = "";
@@ -294,9 +298,9 @@ static bool shares_mounts(pid_t pid)
            readlink(path, theirs, sizeof theirs - 1) > 0 && strcmp(ours, theirs) == 0;
 }
 
-/* Returns whether a mount of the device in the mount namespace of process `pid` stays after this
- * process has unmounted the device below look->parent. The kernel then also unmounts the device
- * below the peers and slaves of look->parent. */
+/* Returns whether process `pid` still sees the device mounted after this process has unmounted
+ * look->mount. When this process unmounts, the kernel also unmounts the device below mounts that
+ * are peers or slaves of look->parent. All other mounts of the device remain. */
 static bool keeps_mounted(pid_t pid, struct look *look)
 {
     const struct disk_mount *parent = &look->parent;
@@ -316,9 +320,9 @@ static bool keeps_mounted(pid_t pid, struct look *look)
     return keeps;
 }
 
-/* Looks for a process in another mount namespace that keeps the file system mounted. Looks again
- * for a while, because a program that starts in a new namespace soon drops its copies of the
- * mounts. */
+/* Returns the pid of a process in whose mount namespace the file system would stay mounted, or 0.
+ * Repeats the search for COPY_NS, because a program that starts in a new namespace soon unmounts
+ * its copies of the mounts. */
 static pid_t await_keeper(struct look *look)
 {
     const int64_t until_ns = mono_now_ns() + COPY_NS;

@@ -1,4 +1,5 @@
-/* The user's server: found by its process, and started again with the user's command. */
+/* The user's server. This program finds its process, and starts the server again with the user's
+ * command. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,16 +21,16 @@
 #define END_NS (30 * MONO_NS_PER_S)
 #define STEP_NS (2 * MONO_NS_PER_MS)
 
-/* Returns whether the server's process runs. Another process that later got the same pid does not
- * count. */
+/* Returns whether the server's process runs. Returns false if a new process has the same pid. */
 static bool is_running(const struct subject *subject)
 {
     return subject->pid > 1 && subject->started != 0 &&
            processes_started(subject->pid) == subject->started;
 }
 
-/* Finds the server's process by its port or socket, if the process started after `since`. Another
- * server may listen on the same port of another address: append must not break it. */
+/* Finds the server's process by its port or socket. Fails if the process started before `since`.
+ * Also fails if several servers listen on the port, at different addresses, because this program
+ * must not break a wrong server. */
 static enum status find_listening(struct subject *subject, uint64_t since, struct error *error)
 {
     struct procfs_process found = {.pid = 0};
@@ -65,8 +66,8 @@ static enum status find_listening(struct subject *subject, uint64_t since, struc
     return STATUS_OK;
 }
 
-/* Checks --server-pid as a run does: the process that listens must be the given process or a
- * relative of it. */
+/* Checks --server-pid like the run command: the process that listens must be the given process, its
+ * ancestor or its descendant. Does not check --server-pid 'PID!'. */
 static enum status check_given(const struct subject *subject, struct error *error)
 {
     const struct plan *plan = subject->plan;
@@ -91,8 +92,8 @@ static enum status begin(struct subject *subject, const struct plan_texts *optio
                          struct error *error)
 {
     (void)options;
-    /* a server that append has started becomes append's child when its parent ends, so that append
-     * can reap it */
+    /* if the parent of a restarted server ends, the server becomes a child of this process, which
+     * can then reap it */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     subject->pid = subject->plan->server_pid;
     const enum status status =
@@ -160,8 +161,8 @@ static enum status kill_all(struct subject *subject, struct error *error)
     return STATUS_OK;
 }
 
-/* Shuts the server down cleanly. Waits even after Ctrl-C: only a server that has ended can
- * be started again. */
+/* Shuts the server down cleanly, and waits until it has ended. Waits even after Ctrl-C, because the
+ * server can be started again only after it has ended. */
 static enum status shut(struct subject *subject, struct error *error)
 {
     const int64_t until_ns = mono_now_ns() + END_NS;
@@ -182,8 +183,8 @@ static enum status shut(struct subject *subject, struct error *error)
     return STATUS_OK;
 }
 
-/* Stops the server. A child process continues the server when this process closes `guarding` or is
- * killed. */
+/* Stops the server with SIGSTOP. A child process sends SIGCONT when this process closes `guarding`
+ * or is killed. */
 static enum status stop(struct subject *subject, struct error *error)
 {
     int ends[2];
@@ -258,9 +259,9 @@ static enum status check(struct subject *subject, struct error *error)
     return STATUS_FATAL;
 }
 
-/* Mounts the server's file system again, and starts the server if a fault has ended it. If the file
- * system cannot be mounted, does not start the server: some start commands would make a new
- * database in the empty folder. */
+/* Mounts the server's file system again if its power was cut, and starts the server if a fault has
+ * ended it. If the file system cannot be mounted, does not start the server, because some start
+ * commands would make a new database in the empty folder. */
 static void end(struct subject *subject)
 {
     struct error error = {.kind = ERROR_NONE};
@@ -277,7 +278,7 @@ static void end(struct subject *subject)
     } else if (subject->is_down && !is_running(subject) && start(subject, &error) != STATUS_OK) {
         notice_print("%s; run: %s", error.text, subject->plan->certify.start);
     }
-    /* another call has nothing left to do */
+    /* a second call does nothing */
     subject->is_down = subject->is_ending = subject->disk.is_cut = false;
     interrupt_hold(NULL);
 }

@@ -42,7 +42,7 @@ static void fail(struct writer *writer, const struct error *error)
     if (!atomic_exchange(&account->has_error, true)) {
         account->error = *error;
     }
-    /* the main process reads the error only after this number has become greater than 0 */
+    /* set after the error, because the main process reads the error when this number is above 0 */
     atomic_fetch_add(&account->failed, 1);
 }
 
@@ -58,8 +58,8 @@ static enum status open_session(struct writer *writer, struct error *error)
     return status;
 }
 
-/* Appends the rows that a transaction writes to one table. *kept becomes the number of rows that
- * the server kept. This number can be above 0 for a refused batch, if the server keeps a part of a
+/* Writes the rows of a transaction to one table. Sets *kept to the number of rows that the server
+ * kept. This number can be above 0 for a refused batch, because some servers keep a part of the
  * batch. */
 static enum status append_rows(struct writer *writer, const struct rows_id *id, uint64_t *kept,
                                struct error *error)
@@ -81,8 +81,8 @@ static enum status append_rows(struct writer *writer, const struct rows_id *id, 
     return status;
 }
 
-/* Writes a transaction. REJECTED: the server kept no row of the transaction, unless
- * *is_partly_kept. */
+/* Writes a transaction. If it returns REJECTED, the server kept no row, or kept some rows if
+ * *is_partly_kept is true. */
 static enum status write_transaction(struct writer *writer, uint64_t number,
                                      const unsigned sizes[ROWS_TABLES], bool *is_partly_kept,
                                      struct error *error)
@@ -114,8 +114,8 @@ static enum status write_transaction(struct writer *writer, uint64_t number,
     return status;
 }
 
-/* Reserves the rows of a transaction. Returns false if all sessions together would then send more
- * than rows_max. */
+/* Adds the rows of a transaction to account->rows_sent. If the sum would be above rows_max, changes
+ * nothing and returns false. */
 static bool reserve_rows(struct account *account, unsigned rows)
 {
     if (atomic_fetch_add(&account->rows_sent, rows) + rows <= account->rows_max) {
@@ -125,7 +125,8 @@ static bool reserve_rows(struct account *account, unsigned rows)
     return false;
 }
 
-/* Writes one transaction and stores its outcome. LOST: the session must connect again. */
+/* Writes one transaction and stores its outcome. If it returns LOST, the session must connect
+ * again. */
 static enum status take_turn(struct writer *writer, struct error *error)
 {
     struct account *account = writer->of->account;
@@ -136,7 +137,7 @@ static enum status take_turn(struct writer *writer, struct error *error)
     rows_sizes(account->seed, writer->session, number, account->has_transactions, sizes);
     const unsigned rows = sizes[0] + sizes[1];
     if (number + 1 >= ACCOUNT_TRANSACTIONS_MAX || !reserve_rows(account, rows)) {
-        mono_sleep(PAUSE_NS); /* there is no room for more: wait for the fault */
+        mono_sleep(PAUSE_NS); /* the limit is reached, so the session waits for the fault */
         return STATUS_OK;
     }
     atomic_store(outcome, OUTCOME_SENT);
@@ -161,8 +162,9 @@ static enum status take_turn(struct writer *writer, struct error *error)
     return status;
 }
 
-/* Waits before the session connects again. All sessions together connect about 1,000 times a
- * second, which leaves a server that has just started time for other work. */
+/* Waits before the session connects again. The pause grows with the number of sessions, so that all
+ * sessions together connect at most about 1,000 times a second. Then a server that has just started
+ * still has time for other work. */
 static void wait_to_connect(const struct writer *writer)
 {
     const int64_t pause_ns = MAX(PAUSE_NS, writer->of->account->sessions * MONO_NS_PER_MS);
@@ -195,8 +197,8 @@ static void *write_all(void *argument)
     return NULL;
 }
 
-/* Makes the server write a checkpoint whenever the main process asks for a checkpoint. Returns when
- * a checkpoint fails. */
+/* The work of a thread: requests a checkpoint from the server whenever the main process asks for
+ * it. Returns when the writers are to end, or when a checkpoint fails. */
 static void *write_checkpoints(void *argument)
 {
     const struct writers *of = argument;
@@ -240,8 +242,8 @@ static void *write_checkpoints(void *argument)
     return NULL;
 }
 
-/* Cuts the connections of all sessions whenever the main process asks for a cut, until the writers
- * are to end. */
+/* Cuts the connections of all sessions whenever the main process asks for it. Returns when the
+ * writers are to end. */
 static void watch(struct writer *writers, unsigned count)
 {
     struct account *account = writers->of->account;
@@ -256,7 +258,7 @@ static void watch(struct writer *writers, unsigned count)
     }
 }
 
-/* The process of the writers. Returns its exit code. */
+/* The work of the writers' process. Returns its exit code. */
 static int run(struct writers *of)
 {
     const struct plan *plan = of->plan;

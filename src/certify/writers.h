@@ -1,11 +1,13 @@
 /*
- * The writers of append certify: a process with a thread and a connection for each session. Each
- * thread writes one transaction after the other and stores its outcome in the account. A thread
- * whose connection is lost connects again.
+ * The writers of the certify command: a process with one thread and one connection for each
+ * session.
  *
- * The writers run in a process of their own, because an embedded database is part of that process:
- * to kill such a server, append kills the writers. The caller has no other threads while it starts
- * the writers.
+ * Each thread writes one transaction after the other, and stores the outcomes in the account. A
+ * thread whose connection is lost connects again.
+ *
+ * The writers run in a separate process, because an embedded database is part of the process that
+ * uses it. To kill such a database, the main process kills the writers. The caller has no other
+ * threads while it starts the writers.
  */
 #ifndef CERTIFY_WRITERS_H
 #define CERTIFY_WRITERS_H
@@ -23,14 +25,15 @@ struct writers {
     pid_t pid;               /* the writers' process; 0: not running */
 };
 
-/* Starts the process. On FATAL *error says why it cannot be started. */
+/* Starts the writers' process. Returns FATAL, with the reason in *error, if the process cannot be
+ * started. */
 enum status writers_start(struct writers *writers, struct error *error);
 
-/* Returns whether the process runs. Reaps the process once it has ended. */
+/* Returns whether the process runs. Reaps the process if it has ended. */
 bool writers_are_running(struct writers *writers);
 
-/* Lets every session finish its transaction and disconnect; kills the process if this takes longer
- * than 20 s. */
+/* Lets every session finish its transaction and disconnect. Kills the process after 20 s or after
+ * Ctrl-C. */
 void writers_finish(struct writers *writers);
 
 /* Kills the process at once. */
