@@ -39,8 +39,7 @@ struct recipe {
                               {"-c", ""} or {NULL, "--"} */
     const char *programs;  /* folders that are searched for programs after PATH; a glob pattern */
     const char *package;   /* name of Debian's package */
-    const char *account;   /* system user that runs the server if this program runs as root; if the
-                              user does not exist, the server runs as "nobody" */
+    const char *account;   /* system user that runs the server if this program runs as root */
     const char *host, *path; /* parts of the target */
     uint16_t port;
     const char *user, *database;
@@ -280,8 +279,8 @@ static enum status order_embedded(struct subject *subject, enum server_order ord
     return STATUS_OK;
 }
 
-/* Ends and removes a server of append's own or an embedded database. An embedded database has no
- * keeper, so keeper_end does nothing for it. */
+/* Ends the server and removes its files. An embedded database has no keeper, so keeper_end does
+ * nothing for it. */
 static void end_own(struct subject *subject)
 {
     keeper_end(&subject->keeper);

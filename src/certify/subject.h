@@ -58,9 +58,8 @@ struct subject {
     const struct subject_kind *kind;
     const struct plan *plan;
     struct fault_counts faults; /* the faults that are planned */
-    struct writers *
-        writers; /* the process of the writers, which is reaped like any other child when it ends */
-    int log;     /* descriptor for the output of the server; negative: not open */
+    struct writers *writers;    /* their process is reaped like any other child */
+    int log;                    /* descriptor for the output of the server; negative: not open */
     struct disk disk;
     /* SQL that sets the options of an embedded database on each new connection */
     struct buffer session_sql;
@@ -68,7 +67,7 @@ struct subject {
     bool is_down; /* a fault that ends the server has begun, and the user's server has not been
                      started again; if the fault failed, the process `pid` may still run */
 
-    /* only for append's own server */
+    /* only for a server that this program makes */
     const struct recipe *recipe;
     char folder[SUBJECT_PATH_BYTES];
     char *target; /* host or path in the target; owned */

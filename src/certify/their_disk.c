@@ -32,8 +32,7 @@ static unsigned long read_group(const char *line, const char *field)
     return found != NULL && found < end ? strtoul(found + strlen(field), NULL, 10) : 0;
 }
 
-/* Reads a line of /proc/PID/mountinfo. Returns false if the line does not have the expected form.
- */
+/* Reads a line of /proc/PID/mountinfo. Returns false if the line is malformed. */
 static bool read_mount(const char *line, dev_t *device, struct disk_mount *mount)
 {
     char number[40], root[DISK_PATH_BYTES], here[200], super[300];
