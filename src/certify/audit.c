@@ -145,7 +145,7 @@ void audit_judge(struct audit *audit)
     }
 }
 
-/* The reading of one table. */
+/* The state of reading one table. */
 struct reading {
     const struct audit_reading *of;
     unsigned table;

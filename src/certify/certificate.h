@@ -67,7 +67,7 @@ struct fault_result {
                               session was accepted, or the fault left the server up */
     int64_t recover_ns;    /* time from the start of the server until it accepted a session; -1: no
                               session was accepted, or the fault left the server up */
-    int64_t read_ns;       /* time that reading back took */
+    int64_t read_ns;       /* time in which all tables were read back and checked */
     uint64_t rows_read;    /* number of rows in the tables */
     bool is_read;          /* every table was read to its end */
     uint64_t findings[FINDING_COUNT];
@@ -157,7 +157,7 @@ bool certificate_could_show_loss(const struct fault_series *series, size_t numbe
 /* Numbers of the faults of one kind. */
 struct fault_tally {
     size_t done;
-    size_t telling; /* number of faults that could show a loss: certificate_could_show_loss */
+    size_t telling; /* number of faults for which certificate_could_show_loss returns true */
     size_t broken;  /* number of faults with a finding or a failure */
     size_t failed;  /* number of faults with a failure */
     size_t proving; /* number of faults for which certificate_is_proof returns true */

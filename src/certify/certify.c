@@ -92,8 +92,7 @@ static void ask_there(struct course *course, question *asked)
             adapter->inspect(adapter, conn, &reply->connection);
         }
         if (reply->connection.lift_row_limit !=
-            NULL) { /* a server that does not have this limit refuses the statement; the refusal is
-                       ignored */
+            NULL) { /* a server that lacks this limit refuses the statement */
             adapter->execute(conn, reply->connection.lift_row_limit,
                              &(struct error){.kind = ERROR_NONE});
         }

@@ -93,7 +93,7 @@ static void find_children(struct process_tree *tree, pid_t parent)
 }
 
 /* Lists all running processes, and marks the descendants of `root`. Returns false if `root` is an
- * ancestor of this process, or not a pid above 1. */
+ * ancestor of this process or at most 1. */
 static bool find_tree(struct process_tree *tree, pid_t root)
 {
     memset(tree, 0, sizeof *tree);
