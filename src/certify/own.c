@@ -89,8 +89,8 @@ static char *find_in(const char *folder, size_t length, const char *program)
     return path;
 }
 
-/* Finds a program in PATH, then in the recipe's folders, in reverse alphabetical order. Returns its
- * path, which the caller frees, or NULL. */
+/* Finds a program in PATH, then in the recipe's folders, of which the folder with the highest
+ * version is taken. Returns the program's path, which the caller frees, or NULL. */
 static char *find_program(const struct recipe *recipe, const char *program)
 {
     char *path = NULL;
@@ -102,8 +102,11 @@ static char *find_program(const struct recipe *recipe, const char *program)
     }
     glob_t found;
     if (path == NULL && glob(recipe->programs, 0, NULL, &found) == 0) {
-        for (size_t i = found.gl_pathc; i-- > 0 && path == NULL;) {
-            path = find_in(found.gl_pathv[i], strlen(found.gl_pathv[i]), program);
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            char *const other = find_in(found.gl_pathv[i], strlen(found.gl_pathv[i]), program);
+            const bool is_newer = other != NULL && (path == NULL || strverscmp(other, path) > 0);
+            free(is_newer ? path : other);
+            path = is_newer ? other : path;
         }
         globfree(&found);
     }

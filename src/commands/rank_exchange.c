@@ -254,8 +254,8 @@ static struct result *make_whole(const struct ranks *ranks, const struct plan *p
 }
 
 /* Adds to the merged result the sessions of a lost rank, and the last counters that the lost rank
- * sent. */
-static void add_lost(struct merge *merge, const struct ranks *ranks, const struct plan *plan,
+ * sent. Returns false if memory runs out. */
+static bool add_lost(struct merge *merge, const struct ranks *ranks, const struct plan *plan,
                      unsigned rank)
 {
     const struct plan_share share = ranks_share(ranks, rank);
@@ -264,10 +264,13 @@ static void add_lost(struct merge *merge, const struct ranks *ranks, const struc
     /* the results of a search's sessions are unknown */
     if (plan->is_search) {
         merge_add_lost(merge, rank, NULL, counters[RECORDER_SESSIONS_CONNECTED], counters);
-        return;
+        return true;
     }
     struct session_summary *sessions = calloc(count + 1, sizeof *sessions);
-    for (unsigned i = 0; i < count && sessions != NULL; i++) {
+    if (sessions == NULL) {
+        return false;
+    }
+    for (unsigned i = 0; i < count; i++) {
         const bool is_idle = i >= share.count;
         struct session_summary *session = &sessions[i];
         session->index = is_idle ? share.first_idle + (i - share.count) : share.first + i;
@@ -278,10 +281,9 @@ static void add_lost(struct merge *merge, const struct ranks *ranks, const struc
         session->rows.planned =
             is_idle || plan->records == 0 ? 0 : plan_quota(plan, session->index);
     }
-    if (sessions != NULL) {
-        merge_add_lost(merge, rank, sessions, count, counters);
-    }
+    merge_add_lost(merge, rank, sessions, count, counters);
     free(sessions);
+    return true;
 }
 
 enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
@@ -329,8 +331,10 @@ enum exit_code rank_exchange_merge(struct ranks *ranks, const struct plan *plan,
         merged->clock_error_ns = clock.error_ns;
         merged->clock_drift_ns = clock.drift_ns;
         merged->clock_drift_error_ns = clock.drift_error_ns;
-        if (ranks_lost(ranks, i) != NULL) {
-            add_lost(merge, ranks, plan, i);
+        if (ranks_lost(ranks, i) != NULL && !add_lost(merge, ranks, plan, i)) {
+            error_set(error, ERROR_MEMORY, 0, NULL,
+                      "out of memory for the sessions of a lost rank");
+            return EXIT_CODE_CLIENT_LIMIT;
         }
     }
     if (!merge_finish(merge)) {

@@ -347,7 +347,10 @@ const char *sweep_format_figure(double value, char text[UNITS_TEXT_BYTES])
 {
     const double size = fabs(value);
     if (size >= 1000 && size < 1e18) {
-        return units_format_count((uint64_t)(size + 0.5), text);
+        char count[UNITS_TEXT_BYTES];
+        snprintf(text, UNITS_TEXT_BYTES, "%s%.30s", value < 0 ? "-" : "",
+                 units_format_count((uint64_t)(size + 0.5), count));
+        return text;
     }
     const int decimals = size < 1 ? 3 : 2;
     snprintf(text, UNITS_TEXT_BYTES, "%.*f", size < 100 ? decimals : 1, value);

@@ -1,5 +1,5 @@
 /*
- * Converts the names of types that a script can declare, and single values of a script, to the form
+ * Converts the names of types that a script can declare, and a script's single values, to the form
  * in which batches hold values (include/append/row.h).
  */
 #ifndef SCRIPT_SCALAR_H

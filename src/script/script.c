@@ -102,8 +102,7 @@ static enum status find_source(struct script_source *source, const char *name, s
     return STATUS_OK;
 }
 
-/* Returns whether `text`, the source of a script, may use a method or field with the name `append`.
- */
+/* Returns whether `text`, a script's source, may use a method or field with the name `append`. */
 static bool names_append(const char *text)
 {
     for (const char *at = text; (at = strstr(at, "append")) != NULL; at++) {
