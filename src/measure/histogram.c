@@ -12,7 +12,7 @@ enum {
 size_t histogram_bucket(int64_t ns)
 {
     const uint64_t value = ns < 0 ? 0 : (uint64_t)ns;
-    /* the bitwise or sets bit 6: all values below 128 get the shift 0, and the argument of clz is
+    /* the `|` sets bit 6, so that all values below 128 get the shift 0 and the argument of clz is
      * never 0 */
     const unsigned shift =
         63U - SUB_BUCKET_BITS - (unsigned)__builtin_clzll(value | (uint64_t)SUB_BUCKETS);

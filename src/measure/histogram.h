@@ -8,8 +8,8 @@
  * here is 1 ns. A value of HISTOGRAM_LIMIT_NS (73 minutes) or more has no bucket: `overflow` counts
  * the value. `total`, sum_ns and max_ns include it.
  *
- * One thread at a time uses a struct histogram. Merging histograms adds them, so the order does not
- * matter.
+ * One thread at a time uses a struct histogram. Merging histograms adds their counts, so the order
+ * does not matter.
  */
 #ifndef MEASURE_HISTOGRAM_H
 #define MEASURE_HISTOGRAM_H
@@ -26,9 +26,9 @@ struct histogram {
     uint64_t counts[HISTOGRAM_BUCKETS];
     uint64_t overflow; /* number of values of HISTOGRAM_LIMIT_NS and more */
     uint64_t total;    /* number of all values, including `overflow` */
-    uint64_t sum_ns;   /* sum of the values, but at most UINT64_MAX (584 years): the waits of many
-                          unsent batches could add up to more */
-    int64_t max_ns;    /* the exact maximum; 0 when the histogram is empty */
+    uint64_t sum_ns;   /* sum of the values; UINT64_MAX (584 years) if the sum is larger */
+    int64_t max_ns; /* the maximum, exact except after histogram_subtract; 0 when the histogram is
+                       empty */
 };
 
 /* Returns the bucket of a value. A negative `ns` counts as 0; `ns` must be below

@@ -29,11 +29,12 @@ struct io_meter {
     int proc;
     int cgroup; /* descriptor of the folder with the cgroup's I/O files; owned; -1: no cgroup */
     bool is_cgroup_1;
-    /* latest counts of bytes read and bytes written for the cgroup, including the counts of removed
+    /* latest counts of bytes read and bytes written for the cgroup and for the server's earlier
      * cgroups */
     uint64_t cgroup_bytes[2];
-    uint64_t departed_bytes[2]; /* bytes read and written for removed cgroups */
-    bool is_written_trusted;    /* the written bytes of processes are usable: see io.h */
+    uint64_t departed_bytes[2]; /* bytes read and written for the server's earlier cgroups */
+    bool is_written_trusted; /* the kernel's counts of bytes written by processes are used; see io.h
+                              */
     struct io_devices devices;
     struct io_time times[IO_DEVICES_MAX][5];
     struct buffer text; /* content of the file that was read last */
@@ -134,7 +135,8 @@ bool io_find_disks(int blocks, unsigned major, unsigned minor, struct io_devices
     return add_disks(blocks, major, minor, devices, 0);
 }
 
-/* Returns whether the kernel counts written bytes of processes by pages on this file system. */
+/* Returns whether the kernel counts the bytes that processes write to the file system of `path` in
+ * pages, and not in larger folios. */
 static bool counts_pages(const char *path)
 {
     struct utsname kernel;
@@ -151,8 +153,8 @@ static bool counts_pages(const char *path)
 /*
  * Returns the device of the files at `path`; 0 if unknown. Files on btrfs and on overlays have a
  * device number that does not belong to a device, so the device is looked up in the mount table of
- * the process `viewer`. For an overlay, *path becomes the folder that the overlay writes to, as
- * named by the program that made the overlay (Docker).
+ * the process `viewer`. For an overlay (such as a Docker container), the function replaces the text
+ * in `path` by the path of the folder that the overlay writes to.
  */
 static dev_t find_device(struct io_meter *meter, char *path, size_t size, pid_t viewer)
 {
@@ -200,8 +202,8 @@ static void find_devices(struct io_meter *meter, const struct io_place *place)
     } else {
         snprintf(about->directory, sizeof about->directory, "%s", place->directory);
     }
-    /* the path as the server sees it, or as append sees it if append cannot read the server's
-     * root */
+    /* look up the path from the root of the server's process; from the root of this program if the
+     * server's root cannot be read */
     snprintf(path, sizeof path, "/proc/%d/root%s", (int)place->pid, about->directory);
     const bool is_own = place->pid <= 0 || about->directory[0] != '/' || stat(path, &at) != 0;
     if (is_own) {
@@ -233,8 +235,8 @@ static void find_devices(struct io_meter *meter, const struct io_place *place)
     meter->is_written_trusted = counts_pages(path);
 }
 
-/* Finds the folder with the I/O files of the cgroup: with version 2 the folder `cgroup` itself,
- * with version 1 a folder of the hierarchy "blkio". */
+/* Finds the folder with the I/O files of the cgroup. For cgroups of version 2 this is the folder
+ * `cgroup` itself; for version 1 it is a folder of the hierarchy "blkio". */
 static void find_cgroup(struct io_meter *meter, pid_t pid, int cgroup)
 {
     struct cgroup_folder folder;
@@ -261,7 +263,7 @@ struct io_meter *io_meter_create(const struct io_place *place)
     if (place->is_remote) {
         snprintf(meter->about.note, sizeof meter->about.note, "the server is not on this machine");
     } else if (place->directory == NULL && place->is_embedded) {
-        /* the database has no files, so nothing is noted */
+        /* the database has no files, so the user needs no note */
     } else if (place->directory == NULL && place->pid <= 0) {
         snprintf(meter->about.note, sizeof meter->about.note,
                  "the disk is unknown because the server's process was not found: run as root, or "
@@ -344,8 +346,8 @@ static void read_devices(struct io_meter *meter, int64_t now_ns, int64_t *counts
 }
 
 /* Reads how many bytes the disks read and wrote for the cgroup; returns false if the numbers are
- * unknown. Version 2 of cgroups always counts, but has no line for a device that was not used.
- * Version 1 counts only on some kernels. */
+ * unknown. In version 2 of cgroups, a device without a line was not used. In version 1, the numbers
+ * are unknown if no device has a line, because some kernels do not count. */
 static bool read_cgroup(struct io_meter *meter, uint64_t bytes[2])
 {
     const char *file = meter->is_cgroup_1 ? "blkio.throttle.io_service_bytes_recursive" : "io.stat";

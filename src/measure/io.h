@@ -8,15 +8,15 @@
  * readings. They do not include what happens after the second reading: data that the server writes
  * back later is missing from all figures of the run.
  *
- * The device is the device below the file system that contains the data directory. append looks up
- * the directory from the root of the server's process, which may be the root of a container. For a
+ * The device is the device below the file system that contains the data directory. The directory is
+ * looked up from the root of the server's process, which may be the root of a container. For a
  * partition, the whole disk is counted. For dm and md devices, the counts of the disks below them
  * are added up. All programs of the machine share the device.
  *
- * The kernel's count of bytes that a process caused to be written to storage is used only where the
- * kernel counts pages. On file systems with large folios (XFS since 5.18, ext4 since 6.16, others)
- * each write of a few bytes can count as the whole folio. The count of a cgroup is always used,
- * because the kernel counts the bytes of a cgroup at the device.
+ * The kernel's count of bytes that a process caused to be written to storage is used only on file
+ * systems where the kernel counts pages. On file systems with large folios (XFS since 5.18, ext4
+ * since 6.16, others) a write of a few bytes can count as a whole folio. The count of a cgroup is
+ * always used, because the kernel counts the bytes of a cgroup at the device.
  */
 #ifndef MEASURE_IO_H
 #define MEASURE_IO_H
@@ -25,12 +25,12 @@
 
 /* Cumulative counts. The first counts have the order of enum procfs_io_count. */
 enum io_count {
-    IO_SERVER_READ_BYTES, /* bytes that the server's system calls have read, from files, page cache
-                             and sockets */
+    IO_SERVER_READ_BYTES, /* bytes that the server's system calls have read from sockets and files,
+                             also from the page cache */
     IO_SERVER_WRITTEN_BYTES,
     IO_SERVER_READS,
     IO_SERVER_WRITES,
-    IO_STORAGE_READ_BYTES, /* bytes read from storage on behalf of the server's processes, or of its
+    IO_STORAGE_READ_BYTES, /* bytes read from storage for the server's processes or for the server's
                               cgroup */
     IO_STORAGE_WRITTEN_BYTES,
     IO_DEVICE_READS,
@@ -44,10 +44,11 @@ enum io_count {
     IO_DEVICE_BUSY_NS,   /* time in which a device was busy, added up over the devices */
     IO_DEVICE_QUEUED_NS, /* time from submission to completion, added up over the requests */
     IO_DEVICE_NS,        /* elapsed time, added up over the devices */
-    IO_PRESSURE_IO_NS,   /* time for which some task of this machine waited for I/O */
+    IO_PRESSURE_IO_NS,   /* time in which at least one task of this machine waited for I/O */
     IO_PRESSURE_CPU_NS,
     IO_PRESSURE_MEMORY_NS,
-    IO_IOWAIT_TICKS, /* clock ticks of idle CPUs while I/O was pending, added up over all CPUs */
+    IO_IOWAIT_TICKS, /* clock ticks in which a CPU was idle and I/O was pending, added up over all
+                        CPUs */
     IO_HOST_TICKS,   /* clock ticks of all CPUs, added up */
     IO_NS,           /* elapsed time, in ns */
     IO_COUNTS,
@@ -60,8 +61,8 @@ struct io_reading {
 
 /*
  * X(id, key, unit, of, by, scale)
- *   a figure of two readings: scale * growth of `of` / growth of `by`. `key` is a column of
- *   samples.csv.
+ *   a figure computed from two readings: scale * (growth of the count `of`) / (growth of the count
+ *   `by`). `key` is the name of a column of samples.csv.
  */
 /* clang-format off */
 #define IO_PER_S(id, key, of) X(id, key, PER_S, of, NS, 1e9)
@@ -109,7 +110,8 @@ void io_subtract(const struct io_reading *from, const struct io_reading *to,
 struct io_reading io_nothing(void);
 
 enum {
-    IO_DEVICES_MAX = 16, /* the most disks below one file system; further disks are left out */
+    IO_DEVICES_MAX =
+        16, /* maximum number of disks below one file system; further disks are ignored */
 };
 
 struct io_device {
@@ -138,17 +140,17 @@ struct io_time {
  * `reported_ms` is the count that the kernel reports now. */
 int64_t io_add_time(struct io_time *time, uint64_t reported_ms);
 
-/* The place of the server's files. */
+/* What the caller knows about the location of the server's files. */
 struct io_place {
     /* path of the data directory or of a database file, as the server reports it or as the user
      * gave it; NULL: unknown */
     const char *directory;
     bool is_working_directory; /* the data directory is the working directory of the server's
-                               process; may be true even if `directory` is NULL */
+                                  process, and can be found even if `directory` is NULL */
     pid_t pid;  /* process of the server, or this program if the database is embedded; 0: unknown */
     int cgroup; /* descriptor of the cgroup folder that the user named; -1: no folder */
     bool is_remote;
-    /* the database is part of this program; if `directory` is NULL, the database has no files */
+    /* the database runs in this program's process; it has no files if `directory` is NULL */
     bool is_embedded;
 };
 
@@ -162,12 +164,13 @@ struct io_description {
 
 struct io_meter;
 
-/* Creates a meter, and looks for the devices below the server's files. *place is not used
- * afterwards. Returns NULL when out of memory. io_meter_destroy takes NULL. */
+/* Creates a meter, and finds the devices that contain the server's files. *place is not used after
+ * the call. Returns NULL when out of memory. io_meter_destroy takes NULL. */
 struct io_meter *io_meter_create(const struct io_place *place);
 void io_meter_destroy(struct io_meter *meter);
 
-/* Continues the counts after the server was restarted in a new cgroup, whose counts begin at 0. */
+/* Switches to the new cgroup of a server that was restarted. The counts of the new cgroup begin at
+ * 0, and are added to the counts of the old cgroup. */
 void io_meter_follow(struct io_meter *meter, pid_t pid, int cgroup);
 
 /* io_meter_read reads all counts except the server's. io_meter_add_server adds the server's counts,

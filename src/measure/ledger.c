@@ -117,7 +117,7 @@ void verification_evaluate_table(struct verification *verification)
 void causes_init(struct causes *causes)
 {
     memset(causes, 0, sizeof(*causes));
-    /* without attributes pthread_mutex_init cannot fail */
+    /* pthread_mutex_init cannot fail if the attributes are NULL */
     pthread_mutex_init(&causes->lock, NULL);
 }
 
@@ -256,7 +256,8 @@ enum {
 struct row_map {
     size_t count;      /* number of sessions */
     uint64_t *words;   /* the bits of all sessions, one session after the other */
-    uint64_t firsts[]; /* bit of each session's first row; `count` + 1 entries */
+    uint64_t firsts[]; /* index of the first bit of each session; the last entry is the number of
+                          all bits */
 };
 
 struct row_map *row_map_create(const struct session_summary *sessions, size_t count)

@@ -1,16 +1,17 @@
 /*
- * The accounts of a run: the ledgers, the outcome of each session, the causes of failures, and what
- * the tables contain afterwards.
+ * The counts of a run (the ledgers), the outcome of each session, the causes of failures, and the
+ * numbers of rows in the tables after the run.
  *
- * The ledgers of sessions, rows and transactions must balance:
+ * A ledger counts sessions, rows or batches by their outcomes. These sums must hold; see
+ * transactions_balance for transactions:
  *
  *   sessions: requested = connected + refused + timed_out + not_started
  *             connected = finished + stopped + dropped
  *   rows:     planned   = acknowledged + rejected + in_doubt + not_sent
  *
- * A session is `stopped` when it ended early because the run was ended (by a signal, or by
- * --on-drop stop). A session is also `stopped` when it was reconnecting at the end of the run, or
- * when it still waited for an answer and its connection was cut. A row is in doubt when the
+ * A session is `stopped` if a signal or --on-drop stop ended the run before the session had done
+ * its share. A session is also `stopped` if it was reconnecting at the end of the run, or if it
+ * still waited for an answer then and this program cut its connection. A row is in doubt when the
  * connection died between sending the row and the answer. Ledgers of several machines are merged by
  * addition.
  */
@@ -26,12 +27,12 @@
 #include "figures/figures.h"
 
 /*
- * X(member, FIGURE): an account of a ledger, and the figure that shows it. SESSION_OUTCOMES has two
- * more arguments, X(member, FIGURE, ID, total): SESSION_ID is the outcome of a session, and `total`
- * is the account that contains this account.
+ * X(member, FIGURE): a count of a ledger, and the figure that shows it. SESSION_OUTCOMES calls X
+ * with two more arguments, X(member, FIGURE, ID, total): SESSION_ID is the outcome of a session,
+ * and `total` is the count that includes `member`.
  *
- * BATCH_LEDGER counts, with --rate, the batches that were due before the run ended: due = sent +
- * not_sent. A batch that a lost connection cuts in two counts as two.
+ * BATCH_LEDGER is used only with --rate. It counts the batches that were due before the run ended:
+ * due = sent + not_sent. If a lost connection splits a batch, its two parts count as two batches.
  */
 /* clang-format off */
 #define SESSION_OUTCOMES(X) \
@@ -52,7 +53,7 @@
     X(connected, SESSIONS_CONNECTED) \
     SESSION_OUTCOMES(OUTCOME)
 #define ROW_LEDGER(X) \
-    X(planned, ROWS_PLANNED) /* with a duration: rows of batches that were begun */ \
+    X(planned, ROWS_PLANNED) /* with --duration: rows of the batches that were begun */ \
     X(acknowledged, ROWS_ACKNOWLEDGED) \
     X(rejected, ROWS_REJECTED) \
     X(in_doubt, ROWS_IN_DOUBT) \
@@ -102,12 +103,12 @@ bool transactions_balance(const uint64_t counters[RECORDER_COUNTERS]);
  * identities above, and sent = answered + refused + unanswered. */
 bool operation_counts_balance(const uint64_t counts[OPERATION_COUNTS]);
 
-/* Returns the number of tries after the first, for any reason. */
+/* Returns the number of retries of transactions, for any reason. */
 uint64_t transactions_retries(const uint64_t counters[RECORDER_COUNTERS]);
 
-/* Whether the rows of a table were counted, with count(*) before and after the run. */
+/* The result of counting the rows of a table with count(*) before and after the run. */
 enum verification_state {
-    VERIFICATION_NONE,   /* no count was requested, or the adapter keeps no rows */
+    VERIFICATION_NONE,   /* no count was requested, or the adapter stores no rows */
     VERIFICATION_FAILED, /* the rows could not be counted after the run */
     VERIFICATION_DONE,
 };
@@ -117,17 +118,18 @@ struct verification {
     enum verification_state state;
     uint64_t rows_before;
     uint64_t rows_after;
-    /* Acknowledged rows that are missing even if every row in the table belongs to this run. With a
-     * script: rows that are missing even if the statements in doubt removed all of their rows and
-     * added no rows. */
+    /* Number of acknowledged rows that are missing even if every row in the table belongs to this
+     * run. With a script: number of rows that are missing even if every removal in doubt was
+     * committed and no insertion in doubt was committed. */
     uint64_t lost;
-    /* Rows that this run cannot have written. With a script: rows that it cannot have written even
-     * if the statements in doubt added all of their rows and removed no rows. */
+    /* Number of rows that this run cannot have written. With a script: number of rows that the run
+     * cannot have written even if every insertion in doubt was committed and no removal in doubt
+     * was committed. */
     uint64_t surplus;
     char reason[240]; /* reason why the state is VERIFICATION_FAILED */
 
     /* The members from here to is_shrunk are known only without a script. */
-    uint64_t lost_at_most;     /* rows lost if all rows from before the run still exist */
+    uint64_t lost_at_most;     /* number of lost rows if all rows from before the run still exist */
     uint64_t in_doubt_arrived; /* rows in doubt that are in the table */
     uint64_t rejected_arrived; /* rejected rows that are in the table */
     bool is_shrunk; /* the table has fewer rows than before, because another client deleted rows */
@@ -149,9 +151,10 @@ bool row_ledger_balances(const struct row_ledger *ledger);
  * whose members are all uint64_t. */
 void ledger_add(void *into, const void *from, size_t bytes);
 
-/* Computes the figures from the two counts of the table and the ledger. Rows that arrived are
- * credited to acknowledged rows first, then to rows in doubt, then to rejected rows; the rest is
- * surplus. So a row in doubt, a rejected row or a row of another writer can hide a lost row. */
+/* Computes the figures from the two counts of the table's rows and from the ledger. The rows that
+ * the table gained count as acknowledged rows first, then as rows in doubt, then as rejected rows;
+ * the rest is surplus. So a row in doubt, a rejected row or a row of another client can hide a lost
+ * row. */
 void verification_evaluate(struct verification *verification, const struct row_ledger *rows);
 
 /* Computes `lost` and `surplus` of a script's table. */
@@ -160,14 +163,14 @@ void verification_evaluate_table(struct verification *verification);
 enum cause_phase {
     CAUSE_THREAD,    /* the session's thread (ERROR_LIMIT) or the state of its script (ERROR_MEMORY)
                         could not be created */
-    CAUSE_CONNECT,   /* the adapter's open, for the first connect */
+    CAUSE_CONNECT,   /* the adapter's open, at the first connect of a session */
     CAUSE_HOST,      /* the adapter's open at one of several hosts, before another host was tried */
     CAUSE_APPEND,    /* the adapter's append_open, append_rows and append_close */
-    CAUSE_BUSY,      /* an append that stored nothing and was sent again */
+    CAUSE_BUSY,      /* a batch of which the server stored no row, and which was sent again */
     CAUSE_READ,      /* count(*) or the query of --read */
     CAUSE_RECONNECT, /* the adapter's open, after the connection was lost or closed by --churn */
     CAUSE_IDLE,      /* the check that an idle session is still connected */
-    CAUSE_STATEMENT, /* a script's statement, by name, or begin, commit or rollback */
+    CAUSE_STATEMENT, /* a named statement of a script, or begin, commit or rollback */
     CAUSE_SCRIPT,    /* an error in the script, which ends the run, or a failed check */
     CAUSE_PHASES     /* the number of phases */
 };
@@ -175,10 +178,11 @@ enum cause_phase {
 struct cause {
     enum cause_phase phase;
     enum status status; /* REJECTED: the session went on; otherwise it ended or reconnected */
-    const char *name;   /* statement or transaction by its name, borrowed; NULL without a name */
+    const char
+        *name; /* name of the statement or transaction, borrowed; NULL if the cause has no name */
     struct error error; /* the first error of this cause */
     uint64_t count;
-    int64_t first_ns; /* monotonic moment of the first error */
+    int64_t first_ns; /* time of the first error, by the monotonic clock */
     int64_t last_ns;
 };
 
@@ -186,10 +190,10 @@ enum {
     CAUSES_MAX = 64
 };
 
-/* The causes of failed sessions and batches, grouped: an entry for each combination of phase, name,
- * status, kind, native code and SQLSTATE, with a count, the first and last time, and the text of
- * the first error. Any thread may add a cause; a mutex guards the table. Once the table is full,
- * further causes are counted in `others`. */
+/* The causes of failed sessions and batches. Errors with the same phase, name, status, kind, native
+ * code and SQLSTATE share one entry, with their number, the times of the first and the last error,
+ * and the text of the first error. Any thread may add a cause; a mutex guards the table. When the
+ * table is full, errors that need a new entry are only counted in `others`. */
 struct causes {
     pthread_mutex_t lock;
     size_t count;
@@ -206,8 +210,8 @@ void causes_add_named(struct causes *causes, enum cause_phase phase, const char 
 /* Adds `more` with its count and times. */
 void causes_merge_cause(struct causes *causes, const struct cause *more);
 
-/* Returns the most frequent cause of `phase`, or of all phases if `phase` is CAUSE_PHASES; NULL
- * without a cause. No thread may add causes during the call. */
+/* Returns the most frequent cause of `phase`, or of all phases if `phase` is CAUSE_PHASES; NULL if
+ * there is no such cause. No thread may add causes during the call. */
 const struct cause *causes_most_frequent(const struct causes *causes, enum cause_phase phase);
 
 /* Copies the causes in *from to *into while it holds the mutex of *from. *into must be initialised,
@@ -219,7 +223,8 @@ void causes_clear(struct causes *causes);
 
 extern const char *const cause_phase_names[]; /* names of the phases: "connect", "append", ... */
 
-/* A range of rows, first … first+rows-1, that were begun but not all acknowledged. */
+/* A range of rows of one session, from `first` to `first` + `rows` - 1. Their batch was begun, but
+ * not all of these rows were acknowledged. */
 struct row_exception {
     uint64_t first;
     uint64_t rows;
@@ -231,23 +236,24 @@ struct row_exception {
 /* The result of one session: a row of sessions.csv. The rows that the session appends are numbered
  * from 0. Every row of a begun batch was acknowledged, except for the rows in `exceptions`. */
 struct session_summary {
-    unsigned index; /* number of the session; column n2 of syslog_table */
+    unsigned index; /* number of the session, stored in column n2 of syslog_table */
     bool is_idle;
-    bool is_of_lost_rank; /* all counts are unknown, except rows.planned if it is not 0 */
+    bool is_of_lost_rank; /* the results of the process (rank) that ran the session were lost: all
+                             counts are unknown, except rows.planned if it is not 0 */
     enum session_outcome outcome;
     struct row_ledger rows;
-    uint64_t begun; /* rows of begun batches; for a batch that a lost connection cut, only the rows
-                       that were handed to the adapter */
+    uint64_t begun; /* number of rows of begun batches; if a connection was lost during a batch,
+                       only the rows of this batch that were handed to the adapter */
     uint64_t batches;
     uint64_t drops;       /* number of times that the connection was lost */
     uint64_t reconnects;  /* number of times that the session reconnected after a loss */
     uint64_t churns;      /* number of times that the session reconnected for --churn */
-    int64_t first_ack_ns; /* moment of the first acknowledgement, since the gate opened; negative =
-                             no acknowledgement */
+    int64_t first_ack_ns; /* time from the start of the load (the gate's opening) to the first
+                             acknowledgement; negative = no acknowledgement */
     int64_t last_ack_ns;
-    int64_t worked_ns; /* time from the gate's opening to the last answer; 0 = the session never
+    int64_t worked_ns; /* time from the start of the load to the last answer; 0 = the session never
                           worked */
-    /* The longest time without an acknowledged append: from the gate's opening to the first
+    /* The longest time without an acknowledged append: from the start of the load to the first
      * acknowledgement, between two acknowledgements, or from the last acknowledgement to the end of
      * a session that ended before its share was done. */
     int64_t longest_gap_ns;
@@ -267,8 +273,8 @@ struct session_summary {
 
 extern const char *const session_outcome_names[]; /* names of the outcomes: "finished", ... */
 
-/* Returns acknowledged rows per second of the session's working time; negative = the session did
- * not work. */
+/* Returns the acknowledged rows per second of the session's working time; negative if the session
+ * did not work. */
 double session_rows_per_s(const struct session_summary *session);
 
 /* Frees a list and what its entries own. `list` may be NULL. */
@@ -312,8 +318,9 @@ struct row_map;
 /* Creates a map for the rows that the sessions began. Returns NULL when out of memory. */
 struct row_map *row_map_create(const struct session_summary *sessions, size_t count);
 void row_map_destroy(struct row_map *map); /* `map` may be NULL */
-/* Notes one row that was read. A row that was noted before is counted as a duplicate in `sessions`
- * and *verification. A row that no session has begun is counted as foreign in *verification. */
+/* Notes one row that was read from the table. If the row was noted before, it is counted as a
+ * duplicate in `sessions` and *verification. A row that no session has begun is counted as foreign
+ * in *verification. */
 void row_map_add(struct row_map *map, int64_t session, int64_t row,
                  struct session_summary *sessions, struct row_verification *verification);
 

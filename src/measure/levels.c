@@ -63,7 +63,7 @@ void search_note_level(struct search *search)
     if (last->outcome == LEVEL_HELD && last->sessions > search->held) {
         search->held = last->sessions;
     }
-    /* a number of sessions that failed once and held later counts as held */
+    /* a failed level does not count if a level with at least as many sessions held */
     search->failed = 0;
     for (size_t i = 0; i < search->count; i++) {
         const struct level *level = &search->levels[i];

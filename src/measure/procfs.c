@@ -94,7 +94,7 @@ static bool to_number(struct text word, unsigned base, uint64_t *value)
     return remaining(word) > 0;
 }
 
-/* Takes words by a form, one letter per word, and appends their numbers to `values`:
+/* Takes one word of the line for each letter of `form`, and writes the numbers to `values`:
  *   .  any word               d  a decimal number         x  a hexadecimal number
  *   t  a decimal number; a negative number is 0           k  "N kB", in bytes
  *   l  a decimal number; "max" and "unlimited" yield UINT64_MAX
