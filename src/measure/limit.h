@@ -45,7 +45,7 @@ enum limit_id {
 enum limit_grade {
     LIMIT_PASS,
     LIMIT_WARN, /* too low according to an estimate, or a risk without a number */
-    LIMIT_FAIL, /* too low: not all requested sessions can be held */
+    LIMIT_FAIL, /* too low for the requested number of sessions */
 };
 
 struct limit {
@@ -56,14 +56,15 @@ struct limit {
     char where[LIMIT_WHERE_BYTES]; /* place where the limit is set or read */
     const char *unit;          /* unit of the numbers, static: "threads", "files", "bytes", ... */
     uint64_t allowed;          /* value of the limit; LIMIT_NONE: no limit */
-    uint64_t used;             /* part of `allowed` in use before the run */
+    uint64_t used;             /* part of `allowed` that was in use before the run */
     uint64_t needed;           /* amount that all requested sessions need, in addition to `used` */
     uint64_t each;             /* part of `needed` for one session */
     uint64_t sessions;         /* number of sessions that fit; LIMIT_NONE: any number */
-    bool is_estimate;          /* `needed` is an estimate, so the limit may not be hit */
+    bool is_estimate;          /* `needed` is only an estimate */
     bool is_unknown;           /* `allowed` is unknown */
     char note[200];            /* note for the user; may be empty */
-    char fix[LIMIT_FIX_BYTES]; /* command or line of a file to raise the limit; "" for PASS */
+    char fix[LIMIT_FIX_BYTES]; /* command, or line of a configuration file, that raises the limit;
+                                  "" for LIMIT_PASS */
 };
 
 struct limit_list {
@@ -76,8 +77,8 @@ struct finding {
     enum limit_id id;
     enum limit_side side;
     char name[64];
-    uint64_t sessions; /* number of sessions that the limit cost: not started, refused, timed out or
-                          dropped */
+    uint64_t sessions; /* number of sessions that were not started, refused, timed out or dropped
+                          because of the limit */
     uint64_t tries;    /* number of failed tries to reconnect, including tries of sessions that
                           reconnected later */
     char evidence[300];
@@ -89,8 +90,8 @@ struct findings {
     struct finding entries[FINDINGS_MAX];
 };
 
-/* Sorts the findings: the limit that cost the most sessions becomes the first. Findings with equal
- * numbers of sessions keep their order. */
+/* Sorts the findings by their numbers of sessions, highest first. Findings with equal numbers keep
+ * their order. */
 void findings_sort(struct finding *findings, size_t count);
 
 /* names of the sides: "client", "server", "database" */

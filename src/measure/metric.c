@@ -12,8 +12,8 @@
 enum {
     CACHE_LINE_BYTES = 64,
     FRACTION_BITS = 52, /* number of bits in a double's fraction */
-    DROPPED_BITS = 46,  /* number of low bits that are dropped: a bucket has all numbers that differ
-                           only in these bits */
+    DROPPED_BITS = 46,  /* number of low bits of a double that are ignored: numbers that differ only
+                           in these bits share a bucket */
     ZERO_BUCKET = METRIC_SIDE_BUCKETS + 1,
     LAST_BUCKET = METRIC_BUCKETS - 1,
 };
@@ -137,10 +137,11 @@ struct metric_store {
     const struct script *script;
     unsigned sessions;
     unsigned mask; /* number of shards, minus 1 */
-    char *owns;    /* memory of all sessions: own_bytes for each, a struct own for each metric */
+    char *owns;    /* memory of all sessions: own_bytes for each session, with a struct own for each
+                      metric */
     size_t own_bytes;
-    size_t *trends; /* for each metric, the number of trends before it: for a trend, its index among
-                       the trends */
+    size_t *trends; /* for each metric, the number of trends before this metric; for a trend, this
+                       is its index among the trends */
     size_t trend_count;
     _Atomic uint64_t *buckets; /* buckets of all trends, ordered by trend and then by shard */
 };

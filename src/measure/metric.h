@@ -3,7 +3,8 @@
  *
  * Each session has its own cache lines for the sums of its values, which only this session writes.
  * The buckets of trends are shared by many sessions, in a few shards, as in the recorder. The sums
- * are read after the sessions have ended, and can be added to the sums of other ranks.
+ * are read after the sessions have ended, and can be added to the sums of other ranks (processes of
+ * the same run).
  *
  * A trend is a histogram over numbers of any sign. Each range from a power of two to the next is
  * divided into 64 buckets of equal width. A percentile is reported as the highest value of its
@@ -38,14 +39,15 @@ enum {
 size_t metric_bucket(double value);
 double metric_bucket_high(size_t bucket);
 
-/* The values of one metric. Without a value `count` is 0, and only `sum` has a meaning. */
+/* The values of one metric. If the metric has no value, `count` and `sum` are 0 and the other
+ * figures are undefined. */
 struct metric_sum {
     const struct script_metric *metric; /* the metric's declaration; borrowed from the script */
     uint64_t count;                     /* number of values */
     double sum, min, max;
     double last;       /* the latest value, for a gauge */
-    int64_t last_ns;   /* moment of the latest value, since the gate opened */
-    uint64_t *buckets; /* METRIC_BUCKETS counts, owned, for a trend; else NULL */
+    int64_t last_ns;   /* moment of the latest value, since the start of the load */
+    uint64_t *buckets; /* for a trend: METRIC_BUCKETS counts, owned; otherwise NULL */
 };
 
 /* Adds the values of *from to *into, which must belong to the same metric. */
@@ -72,8 +74,8 @@ void metric_store_destroy(struct metric_store *store);
 /* Adds a finite value. Called by the session's thread. */
 void metric_store_add(struct metric_store *store, unsigned session, size_t metric, double value);
 
-/* Adds the values of all sessions to `sums`, one for each metric. Moments are counted from go_ns.
- * Called after the sessions have ended. */
+/* Adds the values of all sessions to `sums`, which has one entry for each metric. `go_ns` is the
+ * start of the load, from which last_ns is counted. Called after the sessions have ended. */
 void metric_store_read(struct metric_store *store, struct metric_sum *sums, int64_t go_ns);
 
 #endif

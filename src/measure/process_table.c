@@ -8,8 +8,8 @@
 #include "base/mono.h"
 
 enum {
-    /* number of walks after which the CPU time of an ended process counts as not reaped by a
-     * parent */
+    /* after this number of walks without the process, its CPU time counts as not reaped by a parent
+     */
     MISSING_MAX = 2
 };
 
@@ -82,8 +82,8 @@ static struct process *find_process(const struct process_list *list, pid_t pid)
     return found;
 }
 
-/* Returns the entry of the same process in `list`, with the same pid and start time; NULL if `list`
- * does not have the process. */
+/* Returns the entry in `list` with the same pid and start time as `process`; NULL if `list` has no
+ * such entry. */
 static struct process *find_again(const struct process_list *list, const struct process *process)
 {
     struct process *found = find_process(list, process->seen.pid);
@@ -130,8 +130,8 @@ static int64_t time_of(const struct process *process)
 /* Returns whether a running ancestor has taken over the CPU time of the process `ended`. Looks at
  * the nearest ancestor that still runs, because an ended ancestor passes the time on to its own
  * parent. The credit of this ancestor is the time that it took over in the last two walks, less the
- * time of the ended processes found so far. If the credit covers the time of `ended`, the function
- * subtracts this time from the credit and returns true. */
+ * part that earlier calls assigned to other ended processes. If the credit covers the time of
+ * `ended`, the function subtracts this time from the credit and returns true. */
 static bool is_reaped(const struct process_table *table, const struct process *ended)
 {
     struct process *parent = find_process(&table->known, ended->seen.parent);

@@ -5,13 +5,13 @@
  * A walk through /proc, or through a cgroup, shows the processes that run now. The table also keeps
  * the processes of earlier walks. The table opens no file, and only one thread may use it.
  *
- * The total of CPU time counts every process once and never falls. The kernel's figures do not:
- * when a process ends, its own time disappears. Then its whole time is added to its parent's time
- * of reaped children, possibly in a later walk. So an ended process stays in the total until the
- * reaped time of its parent has grown by the time of the process. If the reaped time does not grow
- * (the parent ignores its children, or has ended), the process stays in the total for good. The
- * kernel rounds reaped time down to whole clock ticks, so the growth may be up to two ticks too
- * small.
+ * The total of CPU time counts every process once and never falls. The sum of the kernel's figures
+ * can fall: when a process ends, its own time disappears, and its whole time is added to its
+ * parent's time of reaped children, possibly in a later walk. So an ended process stays in the
+ * total until the reaped time of its parent has grown by the time of the process. If the reaped
+ * time does not grow (the parent ignores its children, or has ended), the process stays in the
+ * total for good. The kernel rounds reaped time down to whole clock ticks, so the growth may be up
+ * to two ticks too small.
  */
 #ifndef MEASURE_PROCESS_TABLE_H
 #define MEASURE_PROCESS_TABLE_H
@@ -56,7 +56,7 @@ struct process_list {
 
 /* The processes of a server. */
 struct process_table {
-    /* members of the server, including members that the last walk did not find */
+    /* processes of the server, including processes that the last walk did not find */
     struct process_list known;
     /* processes that the current walk has found; set its count to 0 before the walk */
     struct process_list seen;
@@ -74,12 +74,13 @@ void process_table_fini(struct process_table *table);
 /* Adds a zeroed entry for a process that the walk has found. Returns NULL when out of memory. */
 struct process *process_table_add(struct process_table *table);
 
-/* Ends a walk: marks as members the root, all processes that were members before (so orphans stay),
- * and the children of members. Returns false if the root does not run. */
+/* Ends a walk. Marks these processes as members of the server: the process `root`, all processes
+ * that were members before (also orphans), and all descendants of members. Returns false if `root`
+ * does not run. */
 bool process_table_mark_tree(struct process_table *table, pid_t root, uint64_t root_start);
 
-/* Makes the members of the walk the known members, and updates the total of CPU time and the
- * numbers of processes and threads. Returns false when out of memory. */
+/* Takes over the members that the walk found into `known`, and updates the total of CPU time and
+ * the numbers of processes and threads. Returns false when out of memory. */
 bool process_table_update(struct process_table *table);
 
 /* Forgets all processes but keeps their CPU time, after the server has ended. */

@@ -76,7 +76,7 @@ static bool equals(struct text word, const char *expected)
     return remaining(word) == length && memcmp(word.at, expected, length) == 0;
 }
 
-/* Parses the whole of `word`. Returns false if the word has other characters than digits of the
+/* Converts the whole of `word` to a number. Returns false if a character is not a digit of the
  * base, or if the number is too large. */
 static bool to_number(struct text word, unsigned base, uint64_t *value)
 {
@@ -140,12 +140,12 @@ static bool take_first_line(const char *text, size_t length, const char *form, u
 struct value {
     const char *key; /* key with its colon, if it has a colon */
     const char *form;
-    size_t offset; /* offset of the first uint64_t that the form fills */
+    size_t offset; /* offset in the output of the first uint64_t that `form` fills */
 };
 
-/* Writes the values that were found to `out`. Returns one bit for each value found: 1 = the first,
- * 2 = the second, 4 = the third, ... Returns 0 if the line of a value is malformed or if the text
- * ends within a line. */
+/* Finds the lines of `values` in the text, and writes the numbers to `out`. Returns one bit for
+ * each value found: 1 = the first, 2 = the second, 4 = the third, ... Returns 0 if the line of a
+ * value is malformed or if the text ends within a line. */
 static unsigned find_values(const char *text, size_t length, const struct value *values,
                             size_t count, void *out)
 {
@@ -475,7 +475,8 @@ bool procfs_count_lines(const char *text, size_t length, uint64_t *lines)
     return rest.at == rest.end;
 }
 
-/* The numbers taken from a row of /proc/net/tcp. Only the named numbers are used. */
+/* Indices of the numbers that take_row reads from a row of /proc/net/tcp. Numbers without a name
+ * are not used. */
 enum socket_field {
     LOCAL_PORT = 1,
     PEER_ADDRESS, /* IPv4 address, or the last 4 bytes of an IPv6 address, which are the IPv4
@@ -626,7 +627,7 @@ bool procfs_parse_sockets(const char *text, size_t length,
                           uint64_t *waiting)
 {
     enum {
-        YOUNG_TICKS = 5900 /* ticks that are left of the 60 s of TIME_WAIT after the first second */
+        YOUNG_TICKS = 5900 /* ticks that are left when 1 s of the 60 s of TIME_WAIT has passed */
     };
     struct text rest = text_of(text, length);
     uint64_t row[SOCKET_FIELDS];
@@ -649,7 +650,7 @@ bool procfs_parse_sockets(const char *text, size_t length,
 
 bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes)
 {
-    /* in version 1 the figure "shmem" excludes the cgroups below, so the figures "total_..." are
+    /* in version 1 the figure "shmem" excludes child cgroups, so the figures "total_..." are
      * preferred */
     static const struct value values[] = {
         {"total_rss", "d", 0}, {"total_shmem", "d", 8}, {"anon", "d", 16}, {"shmem", "d", 24}};
@@ -671,7 +672,7 @@ bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes)
     };
     uint64_t found[2] = {0};
     const unsigned bits = find_values(text, length, values, 2, found);
-    /* version 1 has both figures; its "inactive_file" excludes the cgroups below, so the total is
+    /* version 1 has both figures; its "inactive_file" excludes child cgroups, so the total is
      * preferred */
     *bytes = (bits & 2U) != 0 ? found[1] : found[0];
     return bits != 0;
@@ -1102,8 +1103,8 @@ static int read_numbers(const char *folder, const char *name, double values[2])
     return count;
 }
 
-/* Returns the number of CPUs to which a cgroup of version 2 ("cpu.max": quota and period) or of
- * version 1 is limited; 0 without a limit. */
+/* Returns the number of CPUs that a cgroup may use, from "cpu.max" (quota and period) in version 2
+ * or from two files in version 1; 0 if the cgroup has no limit. */
 static double read_quota(const char *folder)
 {
     double quota[2] = {0, 0}, period[2] = {0, 0};

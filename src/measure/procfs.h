@@ -2,9 +2,9 @@
  * Reads and parses the files of /proc and of cgroups. Keeps no state.
  *
  * Parsers (procfs_parse_...) take text and fill a struct; they open no file and allocate nothing.
- * `text` need not be terminated; nothing at or after text + length is read. A parser returns false,
- * with *out undefined, when the text is malformed, lacks a required value, or ends in the middle of
- * a line: a half-read file must never become a figure.
+ * `text` need not be terminated; nothing at or after text + length is read. A parser returns false
+ * and leaves *out undefined if the text is malformed, lacks a required value, or ends in the middle
+ * of a line, because a figure from an incomplete file could be wrong.
  */
 #ifndef MEASURE_PROCFS_H
 #define MEASURE_PROCFS_H
@@ -29,11 +29,11 @@ enum {
 struct procfs_cpu {
     uint64_t busy_ticks;   /* clock ticks of CPUs that were neither idle nor waiting for I/O; steal
                               counts as busy */
-    uint64_t iowait_ticks; /* clock ticks of idle CPUs while a thread that ran on the CPU waits for
-                              I/O */
-    uint64_t total_ticks;  /* all clock ticks; guests are part of user time already, and not added
-                              again */
-    unsigned cpus;         /* number of CPUs that are online */
+    uint64_t iowait_ticks; /* clock ticks in which a CPU was idle and a thread that had run on this
+                              CPU waited for I/O */
+    uint64_t
+        total_ticks; /* all clock ticks; guest time is not added, because user time includes it */
+    unsigned cpus;   /* number of CPUs that are online */
 };
 bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out);
 
@@ -42,14 +42,14 @@ struct procfs_process {
     pid_t pid;
     pid_t parent;
     char name[PROCFS_NAME_BYTES]; /* name of the program, cut if longer */
-    bool is_zombie; /* the first thread has ended; the others, which hold the process's files and
-                       ports, may still run */
+    bool is_zombie; /* the first thread has ended; other threads may still run and hold the
+                       process's files and ports */
     bool has_ended; /* is_zombie, or the kernel is ending the first thread */
     unsigned threads;
     int64_t own_ns;       /* CPU time, user + system, of all threads, in whole clock ticks */
     int64_t reaped_ns;    /* CPU time, user + system, of reaped children, in whole clock ticks */
-    uint64_t start_ticks; /* start of the process since boot; identifies the process together with
-                             the pid */
+    uint64_t start_ticks; /* start of the process, in clock ticks since boot; pid and start together
+                             identify a process */
 };
 bool procfs_parse_process(const char *text, size_t length, struct procfs_process *out);
 
@@ -98,7 +98,7 @@ struct procfs_rlimits {
 };
 bool procfs_parse_rlimits(const char *text, size_t length, struct procfs_rlimits *out);
 
-/* /proc/PID/uid_map: sets *is_initial if the process is in the initial user namespace. */
+/* /proc/PID/uid_map: sets *is_initial to whether the process is in the initial user namespace. */
 bool procfs_parse_uid_map(const char *text, size_t length, bool *is_initial);
 
 /* /proc/loadavg: the number of tasks of all users. */
@@ -113,7 +113,8 @@ struct procfs_memory {
 };
 bool procfs_parse_memory(const char *text, size_t length, struct procfs_memory *out);
 
-/* One number on one line; "max" is UINT64_MAX: pids.max, memory.max and most of /proc/sys. */
+/* Parses a file of one number, such as pids.max, memory.max and most files of /proc/sys. "max" is
+ * UINT64_MAX. */
 bool procfs_parse_number(const char *text, size_t length, uint64_t *value);
 
 /* /proc/PID/io: reads and writes of a process, of its threads that have ended, and of its reaped
@@ -134,10 +135,10 @@ struct procfs_io {
 };
 bool procfs_parse_io(const char *text, size_t length, struct procfs_io *out);
 
-/* /proc/diskstats: the line of one device, since boot. Older kernels do not count flushes. */
+/* /proc/diskstats: the counts of one device since boot. Older kernels do not count flushes. */
 struct procfs_disk {
     uint64_t reads;
-    uint64_t read_sectors; /* sectors of 512 bytes, whatever the device uses */
+    uint64_t read_sectors; /* sectors of 512 bytes, even if the device has larger sectors */
     uint64_t read_ms;      /* durations of the reads, added up */
     uint64_t writes;
     uint64_t written_sectors;
@@ -151,7 +152,7 @@ struct procfs_disk {
 bool procfs_parse_disk(const char *text, size_t length, unsigned major, unsigned minor,
                        struct procfs_disk *out);
 
-/* /proc/pressure/...: how long some task has waited since boot, in microseconds. */
+/* /proc/pressure/...: the time since boot in which at least one task waited, in microseconds. */
 bool procfs_parse_pressure(const char *text, size_t length, uint64_t *some_us);
 
 /* io.stat of a cgroup of version 2, or blkio.throttle.io_service_bytes_recursive of version 1: adds
@@ -174,7 +175,7 @@ bool procfs_parse_netstat(const char *text, size_t length, const char *name, uin
 /* Counts the lines of a text. Returns false if the last line is incomplete. */
 bool procfs_count_lines(const char *text, size_t length, uint64_t *lines);
 
-/* A list of inodes of sockets. Inodes that do not fit are left out. */
+/* A list of inodes of sockets. When the list is full, further inodes are ignored. */
 struct procfs_inodes {
     size_t count;
     uint64_t inodes[PROCFS_INODES_MAX];
@@ -215,15 +216,15 @@ struct procfs_destination {
 };
 
 /* /proc/net/tcp or /proc/net/tcp6: adds to *ports the local ports of listening sockets, and of
- * connections whose remote end is *destination. *waiting: how many of these ports are in
- * TIME_WAIT. */
+ * connections whose remote end is *destination. Sets *waiting to the number of added ports that are
+ * in TIME_WAIT. */
 bool procfs_parse_sockets(const char *text, size_t length,
                           const struct procfs_destination *destination, struct procfs_ports *ports,
                           uint64_t *waiting);
 
-/* memory.stat of a cgroup, version 2 or 1. The cgroups below the cgroup are included.
- * procfs_parse_cgroup_memory reads the anonymous and shared memory, without the page cache of
- * files; procfs_parse_cgroup_cache reads the page cache that can be dropped. */
+/* memory.stat of a cgroup, version 2 or 1. Child cgroups are included. procfs_parse_cgroup_memory
+ * reads the anonymous and shared memory, without the page cache of files; procfs_parse_cgroup_cache
+ * reads the page cache that can be dropped. */
 bool procfs_parse_cgroup_memory(const char *text, size_t length, uint64_t *bytes);
 bool procfs_parse_cgroup_cache(const char *text, size_t length, uint64_t *bytes);
 
@@ -270,15 +271,14 @@ struct procfs_status procfs_read_own(int proc);
  * run_queue_ns is 0 if the kernel does not report it. */
 void procfs_read_thread(struct procfs_schedstat *time);
 
-/* Returns the number of CPUs to which the cgroups of a program, and the cgroups above them,
- * limit the program: the lowest limit; 0 without a limit. `list` is the path of the program's
- * list of cgroups, such as /proc/self/cgroup; `root` is the folder of all cgroups, such as
- * /sys/fs/cgroup. */
+/* Returns how many CPUs a program may use: the lowest limit of its cgroups and of the cgroups above
+ * them; 0 if these cgroups have no limit. `list` is the path of the program's list of cgroups, such
+ * as /proc/self/cgroup; `root` is the folder of all cgroups, such as /sys/fs/cgroup. */
 double procfs_cpu_quota(const char *list, const char *root);
 
-/* Describes why this program, unlike other programs, cannot use all `cpus` CPUs of the machine:
- * a quota of its cgroups, its affinity, or its niceness. Writes "" if the program can use all
- * CPUs. */
+/* Describes why this program cannot use all `cpus` CPUs of the machine although other programs can:
+ * because of a quota of its cgroups, its affinity, or its niceness. Writes "" if the program can
+ * use all CPUs. */
 void procfs_describe_bound(unsigned cpus, char *text, size_t size);
 
 /* procfs_read_thread_file does the same as procfs_read_thread, but reads the file that
@@ -297,8 +297,9 @@ bool procfs_read_thread_file(int file, struct procfs_schedstat *time);
 struct cgroup_folder {
     char path[CGROUP_PATH_BYTES];
     size_t root_length;
-    bool is_inside; /* false: the process is outside of the mounted part, for example outside of
-                       our container; the folder is then the mount point */
+    bool
+        is_inside; /* false: the cgroup is outside of the mounted part of the hierarchy, for example
+                      outside of this program's container; `path` is then the mount point */
 };
 
 /* Sets *folder to the folder `name` that the user gave; a relative path starts at /sys/fs/cgroup.
@@ -311,7 +312,8 @@ bool cgroup_name(const char *name, struct cgroup_folder *folder);
 bool cgroup_find(int proc, pid_t pid, pid_t viewer, const char *controller,
                  struct cgroup_folder *folder);
 
-/* Goes to the parent cgroup. Returns false at the highest cgroup that is visible here. */
+/* Changes *folder to the parent cgroup. Returns false at the highest cgroup that is visible here.
+ */
 bool cgroup_go_up(struct cgroup_folder *folder);
 
 /* Reads one number from a file; "max" is UINT64_MAX. */
@@ -333,7 +335,7 @@ bool cgroup_walk(int folder, bool (*add)(void *context, pid_t pid), void *contex
 int64_t cgroup_memory(int folder);
 
 /* Returns the CPU time since the cgroup was made, including ended processes. Returns -1 if the CPU
- * time is unknown: version 1 counts it in another hierarchy. */
+ * time is unknown, as in version 1, which counts it in another hierarchy. */
 int64_t cgroup_cpu_ns(int folder);
 
 #endif
