@@ -111,7 +111,7 @@ struct io_reading io_nothing(void);
 
 enum {
     IO_DEVICES_MAX =
-        16, /* maximum number of disks below one file system; further disks are ignored */
+        16, /* maximum number of disks below a file system; further disks are ignored */
 };
 
 struct io_device {

@@ -10,10 +10,10 @@
  *   rows:     planned   = acknowledged + rejected + in_doubt + not_sent
  *
  * A session is `stopped` if a signal or --on-drop stop ended the run before the session had done
- * its share. A session is also `stopped` if it was reconnecting at the end of the run, or if it
- * still waited for an answer then and this program cut its connection. A row is in doubt when the
- * connection died between sending the row and the answer. Ledgers of several machines are merged by
- * addition.
+ * its share. A session is also `stopped` if it was reconnecting at the end of the run, or if this
+ * program cut its connection at the end because the session still waited for an answer. A row is in
+ * doubt when the connection died between sending the row and the answer. Ledgers of several
+ * machines are merged by addition.
  */
 #ifndef MEASURE_LEDGER_H
 #define MEASURE_LEDGER_H
@@ -178,8 +178,7 @@ enum cause_phase {
 struct cause {
     enum cause_phase phase;
     enum status status; /* REJECTED: the session went on; otherwise it ended or reconnected */
-    const char
-        *name; /* name of the statement or transaction, borrowed; NULL if the cause has no name */
+    const char *name;   /* name of the statement or transaction, borrowed; NULL = no name */
     struct error error; /* the first error of this cause */
     uint64_t count;
     int64_t first_ns; /* time of the first error, by the monotonic clock */
@@ -211,7 +210,7 @@ void causes_add_named(struct causes *causes, enum cause_phase phase, const char 
 void causes_merge_cause(struct causes *causes, const struct cause *more);
 
 /* Returns the most frequent cause of `phase`, or of all phases if `phase` is CAUSE_PHASES; NULL if
- * there is no such cause. No thread may add causes during the call. */
+ * *causes has no such cause. No thread may add causes during the call. */
 const struct cause *causes_most_frequent(const struct causes *causes, enum cause_phase phase);
 
 /* Copies the causes in *from to *into while it holds the mutex of *from. *into must be initialised,

@@ -40,15 +40,14 @@ struct level {
     unsigned sessions; /* number of sessions that must be up */
     enum level_outcome outcome;
     enum level_reason reason;
-    int64_t reason_ns; /* time from the start of the search until the reason was seen */
-    int64_t start_ns;  /* time from the start of the search until the first session was added to the
-                          level or removed */
+    int64_t reason_ns;  /* time from the start of the search until the reason was seen */
+    int64_t start_ns;   /* time from the start of the search until this level began to add or remove
+                           sessions */
     int64_t connect_ns; /* time from start_ns until all sessions were connected or had failed */
-    int64_t
-        hold_ns;    /* duration of the hold; 0 = no hold, because not all sessions were connected */
-    uint64_t added; /* number of sessions that connected for this level */
-    uint64_t up;    /* number of sessions that were connected at the end of the level, or when the
-                       level failed */
+    int64_t hold_ns;    /* duration of the hold; 0 = no hold, because sessions were missing */
+    uint64_t added;     /* number of sessions that connected for this level */
+    uint64_t up;      /* number of sessions that were connected at the end of the level, or when the
+                         level failed */
     uint64_t stalled; /* number of sessions without an acknowledged append in the hold */
     uint64_t failed; /* number of appends and reads that failed from the level's start to the hold's
                         end */
@@ -61,8 +60,7 @@ struct level {
      * committed transactions of a script. */
     bool is_scripted;
     uint64_t rows;
-    double
-        rows_per_s; /* rows/s during the hold; negative = unknown, because the level had no hold */
+    double rows_per_s; /* rows/s during the hold; negative = unknown, because there was no hold */
     double parts_rows_per_s[LEVEL_PARTS_MAX]; /* rows/s of each part of the hold: of its fifths, and
                                                  of each extension of the hold */
     unsigned part_count;
@@ -137,8 +135,8 @@ struct search {
 
     unsigned bound; /* maximum number of sessions to try */
     enum search_bound bound_by;
-    struct limit
-        bound_limit;        /* the limit that set `bound`; valid only if bound_by is BOUND_CLIENT */
+    /* the limit that set `bound`; valid only if bound_by is BOUND_CLIENT */
+    struct limit bound_limit;
     uint64_t max_rows;      /* maximum number of rows to write; 0 = any number */
     bool is_bound_by_bytes; /* max_rows was computed from --max-bytes */
     double row_bytes;       /* mean size of the values of a row, in bytes */

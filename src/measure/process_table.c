@@ -8,7 +8,7 @@
 #include "base/mono.h"
 
 enum {
-    /* after this number of walks without the process, its CPU time counts as not reaped by a parent
+    /* after this number of walks without a process, its CPU time counts as not reaped
      */
     MISSING_MAX = 2
 };

@@ -31,9 +31,8 @@ struct procfs_cpu {
                               counts as busy */
     uint64_t iowait_ticks; /* clock ticks in which a CPU was idle and a thread that had run on this
                               CPU waited for I/O */
-    uint64_t
-        total_ticks; /* all clock ticks; guest time is not added, because user time includes it */
-    unsigned cpus;   /* number of CPUs that are online */
+    uint64_t total_ticks;  /* all clock ticks; user time already includes the time of guests */
+    unsigned cpus;         /* number of CPUs that are online */
 };
 bool procfs_parse_cpu(const char *text, size_t length, struct procfs_cpu *out);
 
@@ -297,9 +296,9 @@ bool procfs_read_thread_file(int file, struct procfs_schedstat *time);
 struct cgroup_folder {
     char path[CGROUP_PATH_BYTES];
     size_t root_length;
-    bool
-        is_inside; /* false: the cgroup is outside of the mounted part of the hierarchy, for example
-                      outside of this program's container; `path` is then the mount point */
+    /* false: the cgroup is outside of the mounted part of the hierarchy, for example outside of
+     * this program's container; `path` is then the mount point */
+    bool is_inside;
 };
 
 /* Sets *folder to the folder `name` that the user gave; a relative path starts at /sys/fs/cgroup.
@@ -312,7 +311,7 @@ bool cgroup_name(const char *name, struct cgroup_folder *folder);
 bool cgroup_find(int proc, pid_t pid, pid_t viewer, const char *controller,
                  struct cgroup_folder *folder);
 
-/* Changes *folder to the parent cgroup. Returns false at the highest cgroup that is visible here.
+/* Changes *folder to the parent cgroup. Returns false at the highest visible cgroup.
  */
 bool cgroup_go_up(struct cgroup_folder *folder);
 

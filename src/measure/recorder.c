@@ -29,7 +29,7 @@ struct own_operation {
     _Atomic int64_t max_ns;
 };
 
-/* The counts and the state of one session. Only this session writes them, so adding does not need a
+/* The counts and the state of one session. Only this session writes them, so an addition needs no
  * locked instruction. */
 struct own {
     /* moment at which the work began; 0 = not working */
@@ -37,10 +37,11 @@ struct own {
     _Atomic int64_t progress_ns; /* moment of the latest acknowledged append */
     /* the server's number for the session; 0: unknown or not connected */
     _Atomic uint64_t server_session;
-    _Atomic unsigned call; /* number of the operation of the call under way, plus 1; 0: no call */
+    _Atomic unsigned call; /* the current call: the number of its operation plus 1; 0: no call */
     _Atomic unsigned host;
-    /* a row of counters for each host, and a row for the warm-up; a struct own_operation for each
-     * operation and the counts of the script's operations follow in the same block of memory */
+    /* one row for each host, and one row for the warm-up. After these rows, the same block of
+     * memory contains a struct own_operation for each operation and the counts of the script's
+     * operations. */
     _Atomic uint64_t counters[][RECORDER_COUNTERS];
 };
 
@@ -49,7 +50,7 @@ struct recorder {
     unsigned sessions;
     size_t operations;
     size_t hosts;         /* number of hosts, 1 or more */
-    struct shard *shards; /* shards, ordered by host, then by shard, then by operation */
+    struct shard *shards; /* buckets, ordered by host, by number of the shard, and by operation */
     void *shards_allocation;
     char *owns;
     void *owns_allocation;

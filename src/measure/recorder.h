@@ -3,10 +3,10 @@
  *
  * Each session has its own cache lines, which only this session writes: counters, counts, sums,
  * maxima and the moment of its last progress. The buckets of the histograms are shared by many
- * sessions, in a few shards: a histogram for each of 14,000 sessions would take hundreds of MiB.
- * Any thread may take a snapshot at any time. Snapshots are cumulative; an interval is the
- * difference of two snapshots. A snapshot taken during the run may have only some of the counters
- * of a batch. After the threads of the sessions are joined, snapshots are exact.
+ * sessions, in a few shards, because a histogram for each of 14,000 sessions would take hundreds of
+ * MiB. Any thread may take a snapshot at any time. Snapshots are cumulative; an interval is the
+ * difference of two snapshots. A snapshot taken during the run may contain only a part of the
+ * counts of a batch. After the threads of the sessions are joined, snapshots are exact.
  */
 #ifndef MEASURE_RECORDER_H
 #define MEASURE_RECORDER_H
@@ -17,17 +17,17 @@
 
 /* The cumulative state of all sessions at one moment. */
 struct recorder_snapshot {
-    int64_t taken_ns; /* monotonic moment of the snapshot */
+    int64_t taken_ns; /* time of the snapshot, by the monotonic clock */
     uint64_t counters[RECORDER_COUNTERS];
     uint64_t warm_up[RECORDER_COUNTERS]; /* counts in the warm-up, which is excluded from all
                                             figures */
     size_t operations;                   /* number of operations with a histogram */
     /* histograms, indexed by number of the operation; 19 KiB each; owned */
     struct histogram *histograms;
-    uint64_t (*counts)[OPERATION_COUNTS]; /* counts of each operation, 0 for operations that are not
-                                             scripted; owned */
-    size_t hosts;                         /* number of hosts; 0 with one host */
-    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* `counters` by host; owned */
+    uint64_t (*counts)[OPERATION_COUNTS]; /* counts of each operation of the script; 0 for other
+                                             operations; owned */
+    size_t hosts;                         /* number of hosts; 0 if the run has one host */
+    uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* `counters` of each host; owned */
 };
 
 /* Makes an empty snapshot. Returns false when out of memory. fini also takes a zeroed snapshot. */
@@ -46,7 +46,7 @@ const struct histogram *recorder_histogram(const struct recorder_snapshot *snaps
 uint64_t recorder_count_of(const struct recorder_snapshot *snapshot, size_t operation,
                            enum operation_count count);
 
-/* The latency of an operation. With `count` 0 the other members are 0. */
+/* The latency of an operation. If `count` is 0, the other members are also 0. */
 struct recorder_latency {
     uint64_t count;
     int64_t p50_ns;
@@ -65,9 +65,9 @@ struct recorder_latency histogram_latency(const struct histogram *histogram);
 struct recorder;
 
 /* Creates a recorder for sessions 0 … sessions-1 and operations 0 … operations-1. `shards` is the
- * least number of shards; `hosts` is at least 1. With several hosts each session has counters for
- * every host, and the shards are divided among the hosts; the number of shards of a host is a power
- * of two. Returns NULL when out of memory. */
+ * minimum number of shards; `hosts` is at least 1. If `hosts` is above 1, each session has counters
+ * for every host, and the shards are divided among the hosts. The number of shards of a host is a
+ * power of two. Returns NULL when out of memory. */
 struct recorder *recorder_create(unsigned sessions, unsigned shards, size_t operations,
                                  size_t hosts);
 void recorder_destroy(struct recorder *recorder);
@@ -98,13 +98,13 @@ struct recorder_latency recorder_latency_at(struct recorder *recorder, unsigned 
 void recorder_histogram_at(struct recorder *recorder, unsigned host, size_t operation,
                            struct histogram *histogram);
 
-/* recorder_set_working notes the moment since which the session has worked; 0: the session has
- * finished or given up. recorder_note_progress notes that an append was acknowledged at now_ns.
+/* recorder_set_working notes that the session has worked since since_ns; 0 means that the session
+ * has finished or given up. recorder_note_progress notes that an append was acknowledged at now_ns.
  * Called by the session. */
 void recorder_set_working(struct recorder *recorder, unsigned session, int64_t since_ns);
 void recorder_note_progress(struct recorder *recorder, unsigned session, int64_t now_ns);
 
-/* A call of a session, at one moment. */
+/* The call that a session is making at one moment. */
 #define RECORDER_NO_CALL SIZE_MAX
 struct recorder_call {
     uint64_t server_session; /* the server's number for the session; 0: unknown or not connected */
@@ -125,7 +125,7 @@ unsigned recorder_sessions(const struct recorder *recorder);
 
 /* Returns the number of sessions that began to work at since_ns or earlier, and whose last
  * acknowledged append was before since_ns. Sets *reading to the number of these sessions that are
- * in a read. */
+ * running a read. */
 uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uint64_t *reading);
 
 /* Returns one counter summed over the sessions. */
@@ -138,40 +138,42 @@ void recorder_read_all(struct recorder *recorder, uint64_t counters[RECORDER_COU
  * number of operations. */
 void recorder_take_snapshot(struct recorder *recorder, struct recorder_snapshot *snapshot);
 
-/* One row of intervals.csv: one second of the run; the last interval ends with the run. Or one row
- * of stages.csv: a stage of the run. */
+/* The figures of one second of the run (a row of intervals.csv; the last interval ends with the
+ * run), or of one stage of the run (a row of stages.csv). */
 struct interval {
     int64_t start_ns; /* moment since the start of the run */
     int64_t end_ns;
     uint64_t sessions_alive; /* number of sessions that are connected at end_ns */
-    uint64_t rows_held; /* number of rows from before the run plus acknowledged rows, at end_ns */
+    uint64_t rows_held; /* number of rows before the run, plus number of rows acknowledged until
+                           end_ns */
     uint64_t sessions_working;          /* number of sessions at work at end_ns */
     uint64_t sessions_without_progress; /* number of sessions that worked for the whole interval
                                            without an acknowledged append, and are not in a read */
-    uint64_t sessions_reading; /* number of sessions as in sessions_without_progress, but in a read
-                                  at end_ns */
+    uint64_t sessions_reading; /* number of sessions that worked for the whole interval without an
+                                  acknowledged append, and are in a read at end_ns */
     /* the interval is a stage of the run (--stage, --rate-stage), and not a second */
     bool is_stage;
-    unsigned stage;  /* number of the stage, or of the stage at end_ns; 0 = no stage */
+    unsigned stage; /* number of the stage (at end_ns, if the interval is a second); 0 = no stage */
     uint64_t target; /* number of sessions, or the rate, at the end of the stage */
     uint64_t counters[RECORDER_COUNTERS];
     struct recorder_latency latencies[OPERATIONS_MAX]; /* latencies of the interval, indexed by
                                                           number of the operation */
     const struct recorder_snapshot *from, *to; /* states at start_ns and end_ns; borrowed until the
                                                   next interval */
-    size_t hosts;                              /* number of hosts; 0 with one host */
-    const uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* `counters` by host; borrowed */
+    size_t hosts;                              /* number of hosts; 0 if the run has one host */
+    const uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* `counters` of each host; borrowed */
 };
 
 /* Takes intervals: the differences of consecutive snapshots. Used by one thread. The first interval
- * begins with the run and an empty state, so all intervals add up to the last snapshot. */
+ * begins at the start of the run, when all counts are 0, so all intervals add up to the last
+ * snapshot. */
 struct intervals {
     struct recorder *recorder; /* recorder that is read; borrowed */
     int64_t run_start_ns;
     struct recorder_snapshot snapshots[2];         /* the two latest snapshots; owned */
     unsigned later;                                /* index of the snapshot to take next */
     uint64_t (*hosts_counters)[RECORDER_COUNTERS]; /* counters of the interval by host; owned; NULL
-                                                      with one host */
+                                                      if the run has one host */
 };
 
 /* Begins to take intervals from a recorder. Returns false when out of memory. */

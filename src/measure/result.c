@@ -31,7 +31,7 @@ const char *const verdict_names[] = {[VERDICT_VALID] = "VALID",
                                      [VERDICT_INVALID] = "INVALID",
                                      [VERDICT_RUNNING] = "RUNNING"};
 
-/* How the values of two parts are joined. */
+/* How the values of two ranks (processes of the run) are combined. */
 enum rule {
     RULE_SUM,
     RULE_MAX,
@@ -59,8 +59,8 @@ void result_copy_part(const struct result *result, struct rank_result *part)
     part->start_mono_ns = result->start_mono_ns;
 }
 
-/* Joins the reasons why two parts ended. Returns the more important reason: a lost rank is the most
- * important, then any other early end, then the end of the duration. */
+/* Returns the more important of the reasons why two ranks (processes of the run) ended. A lost rank
+ * is the most important reason, then any other early end, then the end of the duration. */
 static enum stop_reason join_reasons(enum stop_reason a, enum stop_reason b)
 {
     const bool is_weaker = a == STOP_COMPLETED || (a == STOP_DURATION && b != STOP_COMPLETED);
@@ -76,7 +76,7 @@ void result_add_part(struct result *result, const struct rank_result *part)
         case RULE_SUM:
             ledger_add(into, from, parts[i].bytes);
             break;
-        case RULE_MAX: /* a rank without sessions may have a negative time */
+        case RULE_MAX: /* the time of a rank without sessions may be negative */
             *(int64_t *)into = MAX(*(int64_t *)into, *(const int64_t *)from);
             break;
         case RULE_REASON:
@@ -120,13 +120,13 @@ void result_allocate_invariants(struct result *result, size_t count)
     result->lacks_invariants = result->invariants == NULL;
 }
 
-/* The changes of a table's number of rows at the hosts. */
+/* How the number of rows of a table changed during the run, counted at each host. */
 struct host_changes {
     size_t hosts;                       /* number of hosts that were counted */
     bool is_same_before, is_same_after; /* the hosts had the same number of rows */
     int64_t sum;
-    int64_t nearest; /* change at a host that is nearest to the number of rows that the run wrote */
-    bool has_changed; /* the number of rows changed at a host */
+    int64_t nearest;  /* the change that is nearest to the number of rows that the run wrote */
+    bool has_changed; /* the number of rows changed at one host at least */
 };
 
 /* What the numbers of rows of a table show about the hosts: whether they are separate databases or
@@ -137,19 +137,19 @@ enum hosts_are {
     HOSTS_UNCLEAR,
 };
 
-/* Returns the distance of a change of the number of rows from the range `written`; 0 within the
- * range. */
+/* Returns how far `change` (of the number of rows) is outside of the range `written`; 0 if `change`
+ * is within the range. */
 static int64_t distance(int64_t change, const struct row_change *written)
 {
     return MAX(MAX(written->least - change, change - written->most), (int64_t)0);
 }
 
 /*
- * Decides whether the hosts are one database. Each host of one database shows all changes of the
- * run, though perhaps with a delay. The changes of separate databases add up to the changes of the
- * run. If neither is exactly true, rows were lost or another client wrote rows; then the function
- * returns the case that fits much better, or HOSTS_UNCLEAR. If the changes add up to less than the
- * run wrote, rows are missing in both cases, and the function returns HOSTS_SEPARATE.
+ * Decides whether the hosts are one database. If they are, each host shows all changes of the run,
+ * perhaps with a delay. If they are separate databases, the changes at the hosts add up to the
+ * changes of the run. If neither is exactly true, rows were lost or another client wrote rows; the
+ * function then returns the case that fits much better, or HOSTS_UNCLEAR. If the changes add up to
+ * less than the run wrote, rows are missing in both cases, and the function returns HOSTS_SEPARATE.
  */
 static enum hosts_are compare_hosts(const struct host_changes *changes,
                                     const struct row_change *written)
@@ -300,8 +300,8 @@ void result_add_problem(struct result *result, enum problem_kind kind, enum exit
 
 /* Writes the exit line. The first problem sets the exit code. If the first problem is about the
  * output of the run, and all rows were acknowledged, the line begins with "all rows were
- * acknowledged, but". The rows are compared because a search may succeed with unacknowledged
- * rows. */
+ * acknowledged, but". The function compares the numbers of planned and acknowledged rows, because a
+ * search may succeed with unacknowledged rows. */
 void result_set_exit(struct result *result)
 {
     const struct row_ledger *rows = &result->rows;
@@ -310,7 +310,8 @@ void result_set_exit(struct result *result)
     const size_t bytes = sizeof result->exit_reason;
     size_t used = 0;
     char *valid = result->valid_reason;
-    if (valid[0] != '\0') { /* files were incomplete at the previous call */
+    if (valid[0] != '\0') { /* the previous call lowered the verdict because files were incomplete;
+                               restore it */
         result->verdict = VERDICT_VALID;
         memcpy(result->verdict_reason, valid, sizeof result->verdict_reason);
         valid[0] = '\0';

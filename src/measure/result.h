@@ -1,6 +1,6 @@
 /*
- * The result of one run. Filled by the fleet and the job, read by the reports. Ledgers, counters,
- * histograms and causes are sums, so the results of several machines can be merged.
+ * The result of one run. The reports read it. Ledgers, counters, histograms and causes are sums, so
+ * the results of several machines can be merged.
  */
 #ifndef MEASURE_RESULT_H
 #define MEASURE_RESULT_H
@@ -18,16 +18,17 @@
 
 enum {
     EVENT_TEXT_BYTES = 200,
-    EVENTS_MAX = 1000, /* most events; more events would fill a chart with lines */
+    EVENTS_MAX = 1000, /* maximum number of events; more events would fill a chart with lines */
     EXPECTATIONS_MAX = 32,
     PROBLEM_BYTES = 900,
     RESULT_LOST_BYTES = 64,
     RESULT_CHANGE_BYTES = 280,
-    RESULT_CONDITION_BYTES = 200 /* longest text of a condition and the value that met it */
+    RESULT_CONDITION_BYTES = 200 /* size of the text of a condition and the value that met it */
 };
 
-/* An event that the user reports, during the run or close to it: a node was added, a rebalance
- * began. Read from events.csv, written into run.json, drawn as a line in the charts over time. */
+/* An event during or after the run that the user reports, for example that a node was added or a
+ * rebalance began. Events are read from events.csv, written into run.json, and drawn as lines in
+ * the charts over time. */
 struct event {
     int64_t at_ns; /* moment since the start of the run, as in intervals.csv; not negative; may be
                       after the end of the run */
@@ -40,13 +41,13 @@ enum {
     CHANGE_TEXT_BYTES = 200,
 };
 
-/* A change of the run by hand (load/control.h). */
+/* A change that the user made during the run (load/control.h). */
 struct change {
     int64_t at_ns;    /* moment of the change, since the start of the run */
     const char *what; /* kind of change: "mark", "rate", "sessions", "pause", "resume", "stop" */
     char from[CHANGE_VALUE_BYTES]; /* value before the change; "" if the change has no value */
     char to[CHANGE_VALUE_BYTES];
-    char text[CHANGE_TEXT_BYTES]; /* text of a mark; "" for other changes */
+    char text[CHANGE_TEXT_BYTES]; /* note of the user, if `what` is "mark"; "" for other changes */
     char by[16];                  /* origin of the change: "page", "append control" */
 };
 
@@ -54,22 +55,23 @@ struct change {
 struct event_list {
     struct event *entries; /* events, sorted by time; owned */
     size_t count;
-    unsigned bad_lines; /* number of lines that were left out: not an event, or beyond EVENTS_MAX */
-    char note[200];     /* the first bad line and what is wrong with it; "" without bad lines */
+    unsigned bad_lines; /* number of lines that were ignored, because they are not events or the
+                           list was full */
+    char note[200];     /* the first bad line and what is wrong with it; "" if bad_lines is 0 */
 };
 
-/* Adds an event after the events with the same or an earlier time. Text that is too long is cut
- * between two characters. Returns false when out of memory or when the list has EVENTS_MAX
- * entries. */
+/* Adds an event after the events with the same or an earlier time. The end of a text that is too
+ * long is cut off, but no UTF-8 character is split. Returns false when out of memory or when the
+ * list has EVENTS_MAX entries. */
 bool event_list_add(struct event_list *list, int64_t at_ns, const char *text);
 
 void event_list_fini(struct event_list *list);
 
-/* A bound that the user expects a figure of the run to meet (--expect). Read before the run begins,
- * judged at its end. */
+/* A bound that a figure of the run is expected to meet (--expect). The bound is read before the run
+ * begins, and checked when the run has ended. */
 struct expectation {
     struct bound bound;
-    unsigned stage;              /* number of the stage that the bound is about; 0: the whole run */
+    unsigned stage;              /* number of the stage whose figure is checked; 0: the whole run */
     struct figure_choice choice; /* columns of summary.csv, or of stages.csv */
     double limit;                /* the number of the bound, in the unit of the columns */
     size_t chosen; /* index in `choice` of the column whose value is used; 0 if no value is known */
@@ -80,7 +82,7 @@ struct expectation {
 
 struct expectations {
     const struct ramp *stages;   /* stages of the run; borrowed; NULL if the run has no stages */
-    const struct script *script; /* script of the run; borrowed; NULL without a script */
+    const struct script *script; /* script of the run; borrowed; NULL if the run has no script */
     size_t count;
     struct expectation entries[EXPECTATIONS_MAX];
 };
