@@ -33,8 +33,7 @@ struct io_meter {
      * cgroups */
     uint64_t cgroup_bytes[2];
     uint64_t departed_bytes[2]; /* bytes read and written for the server's earlier cgroups */
-    bool is_written_trusted;    /* use the kernel's counts of bytes written by processes; see io.h
-                                 */
+    bool is_written_trusted; /* use the kernel's counts of bytes written by processes; see io.h */
     struct io_devices devices;
     struct io_time times[IO_DEVICES_MAX][5];
     struct buffer text; /* content of the file that was read last */

@@ -8,8 +8,7 @@
 #include "base/mono.h"
 
 enum {
-    /* after this number of walks without a process, its CPU time counts as not reaped
-     */
+    /* after this number of walks without a process, its CPU time counts as not reaped */
     MISSING_MAX = 2
 };
 

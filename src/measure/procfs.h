@@ -311,8 +311,7 @@ bool cgroup_name(const char *name, struct cgroup_folder *folder);
 bool cgroup_find(int proc, pid_t pid, pid_t viewer, const char *controller,
                  struct cgroup_folder *folder);
 
-/* Changes *folder to the parent cgroup. Returns false at the highest visible cgroup.
- */
+/* Changes *folder to the parent cgroup. Returns false at the highest visible cgroup. */
 bool cgroup_go_up(struct cgroup_folder *folder);
 
 /* Reads one number from a file; "max" is UINT64_MAX. */
