@@ -10,10 +10,10 @@
  *   rows:     planned   = acknowledged + rejected + in_doubt + not_sent
  *
  * A session is `stopped` if a signal or --on-drop stop ended the run before the session had done
- * its share. A session is also `stopped` if it was reconnecting at the end of the run, or if this
- * program cut its connection at the end because the session still waited for an answer. A row is in
- * doubt when the connection died between sending the row and the answer. Ledgers of several
- * machines are merged by addition.
+ * its share. A session is also `stopped` if it was reconnecting at the end of the run, or if it
+ * still waited for an answer and this program cut its connection. A row is in doubt when the
+ * connection died between sending the row and the answer. Ledgers of several machines are merged by
+ * addition.
  */
 #ifndef MEASURE_LEDGER_H
 #define MEASURE_LEDGER_H
@@ -53,7 +53,7 @@
     X(connected, SESSIONS_CONNECTED) \
     SESSION_OUTCOMES(OUTCOME)
 #define ROW_LEDGER(X) \
-    X(planned, ROWS_PLANNED) /* with --duration: rows of the batches that were begun */ \
+    X(planned, ROWS_PLANNED) /* if the run has a duration: rows of begun batches */ \
     X(acknowledged, ROWS_ACKNOWLEDGED) \
     X(rejected, ROWS_REJECTED) \
     X(in_doubt, ROWS_IN_DOUBT) \
@@ -170,7 +170,7 @@ enum cause_phase {
     CAUSE_READ,      /* count(*) or the query of --read */
     CAUSE_RECONNECT, /* the adapter's open, after the connection was lost or closed by --churn */
     CAUSE_IDLE,      /* the check that an idle session is still connected */
-    CAUSE_STATEMENT, /* a named statement of a script, or begin, commit or rollback */
+    CAUSE_STATEMENT, /* a script's named statement, or begin, commit or rollback */
     CAUSE_SCRIPT,    /* an error in the script, which ends the run, or a failed check */
     CAUSE_PHASES     /* the number of phases */
 };

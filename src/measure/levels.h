@@ -57,7 +57,7 @@ struct level {
     struct session_ledger ledger;
 
     /* Figures of the hold. If is_scripted is true, `rows`, rows_per_s and `append` describe the
-     * committed transactions of a script. */
+     * script's committed transactions. */
     bool is_scripted;
     uint64_t rows;
     double rows_per_s; /* rows/s during the hold; negative = unknown, because there was no hold */
@@ -102,14 +102,14 @@ struct level {
 enum search_end {
     SEARCH_GOES_ON,
     SEARCH_FOUND,       /* the next number of sessions was tried and failed */
-    SEARCH_BOUND,       /* every level held, up to the bound on sessions */
+    SEARCH_BOUND,       /* the level with the highest allowed number of sessions held */
     SEARCH_MEMORY,      /* the limit --max-memory was reached */
     SEARCH_TIME,        /* the limit --max-time was reached */
     SEARCH_ROWS,        /* the maximum number of rows to write, or of their bytes, was reached */
     SEARCH_INTERRUPTED, /* a signal arrived */
     SEARCH_SCRIPT,      /* the script had an error; the result contains it as a cause with the phase
                            CAUSE_SCRIPT */
-    SEARCH_GONE,        /* the server went away and did not come back */
+    SEARCH_GONE,        /* all sessions were lost, and the server accepted no connection for 60 s */
     SEARCH_STUCK,       /* sessions did not disconnect in time */
     SEARCH_RANK_LOST,   /* one of the run's several processes (ranks) was lost */
 };

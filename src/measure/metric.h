@@ -1,10 +1,10 @@
 /*
  * The metrics that a script declares: counts, trends and gauges.
  *
- * Each session has its own cache lines for the sums of its values, which only this session writes.
- * The buckets of trends are shared by many sessions, in a few shards, as in the recorder. The sums
- * are read after the sessions have ended, and can be added to the sums of other ranks (processes of
- * the same run).
+ * Each session has its own cache lines for the sums of its values, and only this session writes
+ * them. The buckets of trends are shared by many sessions, in a few shards, as in the recorder. The
+ * sums are read after the sessions have ended, and can be added to the sums of other ranks
+ * (processes of the same run).
  *
  * A trend is a histogram over numbers of any sign. Each range from a power of two to the next is
  * divided into 64 buckets of equal width. A percentile is reported as the highest value of its

@@ -1,8 +1,8 @@
 /*
  * Counts what sessions do while they run.
  *
- * Each session has its own cache lines, which only this session writes: counters, counts, sums,
- * maxima and the moment of its last progress. The buckets of the histograms are shared by many
+ * Each session has its own cache lines for its counters, sums, maxima and the moment of its last
+ * progress, and only this session writes them. The buckets of the histograms are shared by many
  * sessions, in a few shards, because a histogram for each of 14,000 sessions would take hundreds of
  * MiB. Any thread may take a snapshot at any time. Snapshots are cumulative; an interval is the
  * difference of two snapshots. A snapshot taken during the run may contain only a part of the
