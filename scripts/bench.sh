@@ -11,7 +11,8 @@
 #   workloads    workload scripts against sysbench and pgbench
 #   watching     append with --waits and --log-transactions against append without
 #   http         ClickHouse and InfluxDB: against k6, wrk and clickhouse-client
-# full (the default) takes about 70 minutes; quick takes about 8 minutes and gives rough figures.
+# "full" is the default and takes about 70 minutes. "quick" takes about 8 minutes, and its figures are
+# less exact.
 #
 # Environment:
 #   BENCH_ROUNDS             rounds of each comparison
@@ -69,8 +70,8 @@ case " $* " in
 esac
 case " $* " in
 *' mariadb '* | *' odbc '* | *' workloads '*)
-    # mysqlslap and sysbench connect all their clients at once. If the server's queue of connections were
-    # full, a client would wait forever for the first message of the server.
+    # back_log must be large, because mysqlslap and sysbench connect all clients at the same time. A
+    # client whose connection does not fit in the server's queue would wait forever.
     scripts/mariadb.sh start "$temp" max_connections=2100 back_log=2100 innodb_buffer_pool_size=256M \
         max_prepared_stmt_count=200000
     arguments+=(--mariadb-port "$(cat "$temp/mariadb/port")")
@@ -78,7 +79,7 @@ case " $* " in
 esac
 case " $* " in
 *' http '*)
-    # Up to 1,000 requests run at once, and together they create thousands of small parts.
+    # Up to 1,000 requests run at the same time, and each INSERT creates a new part of the table.
     scripts/clickhouse.sh start "$temp" max_concurrent_queries=1200 \
         merge_tree/parts_to_throw_insert=1000000 merge_tree/parts_to_delay_insert=1000000
     arguments+=(--clickhouse-ports "$(cat "$temp/clickhouse/port")" "$(cat "$temp/clickhouse/tcp_port")")

@@ -1,28 +1,29 @@
 #!/bin/bash
-# A small run for CI: waits until a database accepts sessions, loads it, and fails when an expectation
-# is missed.
+# A small run for CI: waits until a database accepts sessions, writes rows to it, and fails if the
+# result is not as expected.
 #
 #   ci-smoke.sh TARGET [option of append …]
 #
 # Environment, with defaults:
-#   APPEND     the program (./append, else the program installed with this script, else from PATH)
+#   APPEND     the program (default: ./append, else the program installed with this script, else
+#              append from PATH)
 #   SESSIONS   sessions (20)
 #   RECORDS    rows (20000)
-#   WAIT       seconds until the server must be ready (60); an error that waiting cannot cure, for
-#              example a wrong password, ends the run immediately
+#   WAIT       seconds to wait for the server (60); an error such as a wrong password ends the run
+#              immediately
 #   OUT        folder for the results (append-smoke); must not contain a run
-#   EXPECT     bounds of --expect ('lost==0, sessions_connected==' and SESSIONS); empty: no bounds
+#   EXPECT     conditions for --expect (lost==0, sessions_connected==SESSIONS); empty: no conditions
 #
 # Results in OUT: run/, all files of the run with report.html; run.txt, the output of the run; and
 # junit.xml, which is written however this script ends.
-# The exit code is append's: 0 as expected, 5 a bound was missed, 4 the server was not ready in time or
-# refused sessions, 2 wrong usage.
+# The exit code is that of append: 0 the result is as expected, 5 a condition of EXPECT is not met, 4 the
+# server was not ready in time or refused sessions, 2 wrong usage.
 set -euo pipefail
 
 out=${OUT:-append-smoke}
 junit=$out/junit.xml
 
-# Writes a JUnit file with one error, for the case that append itself could not write the file.
+# Writes a JUnit file with one error. Called when append could not write the file itself.
 write_junit() {
     local text
     text=$(printf %s "$1" | tr '[:cntrl:]' ' ' | sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&quot;/g')

@@ -21,7 +21,7 @@ name=clickhouse account=clickhouse ports=3 taken='Address already in use'
 
 mark() { echo "--config-file=$home/config.xml"; }
 
-# Runs one statement at port $1. Fails when the server does not answer with success.
+# Runs a statement at port $1. Fails unless the server answers with success.
 ask() {
     local answer
     exec 3<>"/dev/tcp/127.0.0.1/$1" || return 1
@@ -33,7 +33,7 @@ ask() {
 
 is_up() { ask "$1" 'select 1'; }
 
-# Prints an element of the configuration: <a><b>c</b></a> for "a/b=c".
+# Prints an option as an XML element of the configuration: <a><b>c</b></a> for "a/b=c".
 write_option() {
     local path=${1%%=*} value=${1#*=} part tail=
     [[ $1 == *=* ]] || fail "$1 is not option=value"

@@ -2,11 +2,14 @@
 # Fuzzes the parsers of tests/fuzz with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer.
 #
 #   scripts/fuzz.sh [NAME|all] [SECONDS]    for example: scripts/fuzz.sh url 300 (default: all targets, 60 s each)
-#   scripts/fuzz.sh merge [NAME|all]        adds the found inputs that reach new code to
+#   scripts/fuzz.sh merge [NAME|all]        copies those found inputs that reach new code to
 #                                           tests/fuzz/corpus/NAME, which the test fuzz.NAME replays
 #
-# Environment: BUILD (build folder, default build/fuzz; inputs that were found are in its
-# subfolder found/NAME, failing inputs in crashes/NAME-*), CC (default clang), JOBS (fuzzers at a time, default 1).
+# Environment:
+#   BUILD   build folder (default build/fuzz); its subfolder found/NAME has the found inputs, and
+#           crashes/NAME-* are the failing inputs
+#   CC      compiler (default clang)
+#   JOBS    fuzzers that run at the same time (default 1)
 # Fails when an input makes the target fail, and prints that input in hex.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -50,7 +53,7 @@ summary() {
 fuzz() {
     local name=$1 program=$build/tests/fuzz/fuzz_$1 found=$build/found/$1 log=$build/found/$1.log
     local corpus=tests/fuzz/corpus/$1 status=0 crash
-    # The target of an adapter is missing if the adapter is not built.
+    # The program is missing if it tests an adapter that is not built.
     [ -x "$program" ] || { echo "$name: not built"; return 0; }
     mkdir -p "$found"
     if [ "$is_merge" = 1 ]; then

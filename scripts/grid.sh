@@ -1,16 +1,20 @@
 #!/bin/bash
-# Runs a grid of sessions and records on a private MariaDB, with count(*) after every batch.
+# Runs append on a private MariaDB for each combination of a number of sessions and a number of records,
+# with count(*) after every batch.
 #
 #   scripts/grid.sh RECORDS …        for example: scripts/grid.sh 10M 50M 100M
 #
-# Each cell is one run of append on a new server, with its own folder in the grid's folder. After each
-# cell, the tables max_cpu.csv, max_memory.csv, elapsed.csv, throughput.csv and exit_codes.csv in the
-# grid's folder are written again. A cell stays empty when its run did not end with 0. Ctrl-C keeps the results so far.
+# Each combination is one run on a new server, and has its own folder in GRID_OUT. After each run, the
+# tables max_cpu.csv, max_memory.csv, elapsed.csv, throughput.csv and exit_codes.csv in GRID_OUT are
+# written again. The cell of a run is empty if the exit code of the run was not 0. Ctrl-C keeps the
+# results so far.
 #
-# Environment: GRID_SESSIONS (default "1000 2000 4000 6000 8000 10000 12000 14000"), GRID_OUT (folder,
-# must not exist; default append-runs/grid-<UTC>), GRID_ENGINE (default myisam, which stores the number
-# of rows, so count(*) is fast), BUILD (build folder, default build/grid). The server's files are in TMPDIR: 10 million rows
-# take about 2 GB there.
+# Environment:
+#   GRID_SESSIONS   default "1000 2000 4000 6000 8000 10000 12000 14000"
+#   GRID_OUT        folder for the results, must not exist (default append-runs/grid-<UTC>)
+#   GRID_ENGINE     default myisam, which stores the number of rows, so that count(*) is fast
+#   BUILD           build folder (default build/grid)
+#   TMPDIR          folder for the server's files, about 2 GB for 10 million rows
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,14 +47,14 @@ finish() {
     exit "$status"
 }
 trap finish EXIT
-# Ctrl-C also reaches append, which writes its files and ends with 130; then the grid ends.
+# Ctrl-C signals append and this script. append writes its files and ends with 130; this script then ends.
 signal=0
 trap 'signal=130' INT
 trap 'signal=143' TERM HUP
 
 # Each cell gets a new server, because a server keeps the memory of thousands of earlier sessions.
-# The server uses a thread pool for the sessions. Its table cache is small, so that enough file descriptors
-# are left for connections.
+# The server uses a thread pool for the sessions. The table cache is small, because the file descriptors
+# of the server are needed for connections.
 start_server() {
     scripts/mariadb.sh start "$temp" "max_connections=$((most + 50))" back_log=2000 \
         thread_handling=pool-of-threads thread_pool_max_threads=300 table_open_cache=1000

@@ -8,10 +8,10 @@
 #   influxdb.sh restart DIR                           starts a stopped or killed server on its old port
 #
 # After `start` DIR/influxdb contains: port, the port on 127.0.0.1 (below 32,768, outside the range of
-# client ports); pid, the process; log, the server's log. Database: append. Users: root (superuser) and
-# append_pw, both with the password "append secret", which the server asks for only after
-# `start DIR http.auth-enabled=true`. append_pw can only read and write the database append. For
-# the names of sections and settings see influxd's configuration file.
+# client ports); pid, the process; log, the server's log. Database: append. Users, both with the password
+# "append secret": root (superuser), and append_pw, which can only read and write the database append.
+# The server checks passwords only after `start DIR http.auth-enabled=true`. For the names of sections and
+# settings see influxd's configuration file.
 set -euo pipefail
 
 name=influxdb account=influxdb ports=2 taken='address already in use'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# bin/append of the tarball: starts the program, or lists all missing libraries with their packages. The
-# dynamic linker would only name the first library, without its package.
+# This script is bin/append of the tarball. It starts the program, or lists all missing libraries with
+# their packages. (The dynamic linker would name only the first missing library, and not its package.)
 program=$(dirname "$(readlink -f "$0")")/../lib/append/append
 missing=$(LD_TRACE_LOADED_OBJECTS=1 "$program" 2>/dev/null | sed -n 's/^[[:space:]]*\(.*\) => not found$/\1/p')
 [ -n "$missing" ] || exec "$program" "$@"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Downloads Machbase's client library for the tests if necessary, and prints its folder.
+# Prints the folder of Machbase's client library for the tests. Downloads the library if it is missing.
 #
 #   scripts/machbase_client.sh [FOLDER]     default: $XDG_CACHE_HOME/append or ~/.cache/append
 #

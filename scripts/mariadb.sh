@@ -46,7 +46,7 @@ prepare() {
         cp -a --sparse=always "$template" "$home/data"
         is_copy=1
     else
-        # These files need not survive a power failure, so nothing is synced.
+        # Does not sync the files to the disk, because they need not survive a power failure.
         run mariadb-install-db --no-defaults --datadir="$home/data" --tmpdir="$home/tmp" --skip-test-db \
             --skip-name-resolve --auth-root-authentication-method=normal --innodb-flush-method=nosync --sync-frm=0 \
             >"$home/install.log" 2>&1 ||

@@ -3,9 +3,11 @@
 #
 #   scripts/mutate.sh [NAME|all]…     applies the named mutations (default: all)
 #   scripts/mutate.sh part K/N        applies every Nth mutation, beginning with the Kth
-#   scripts/mutate.sh random N [SEED] applies N mutations of any lines of measure, figures, script, limits
-#                                     and load, which universalmutator makes (pip install universalmutator)
-#   scripts/mutate.sh list            prints the mutations and checks that each old text occurs once
+#   scripts/mutate.sh random N [SEED] applies N random mutations, made by universalmutator (pip install
+#                                     universalmutator), to the code of measure, figures, script, limits
+#                                     and load
+#   scripts/mutate.sh list            prints the mutations, and checks for each that the text to be
+#                                     replaced occurs exactly once
 #
 # The named mutations are in tests/mutations/*.txt. For a random mutation, mutate.py has a list of tests for
 # the mutated file. One of these tests must fail. They run in this order, until a test fails:

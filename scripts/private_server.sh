@@ -6,7 +6,7 @@
 #   taken     a text that is in "$home/log" or "$home/output" if one of the ports is taken
 # Then the script sources this file with its own arguments. This file sets command, home, user, as_user and
 # options. Then the script defines
-#   mark              prints an argument of the server's command line that identifies the server
+#   mark              prints an argument that only the command line of this server contains
 #   prepare           creates the folder "$home" with its contents
 #   configure PORT    writes the server's configuration
 #   launch PORT       writes its pid to "$home/pid", and replaces itself with the server
@@ -50,8 +50,8 @@ server_pid() {
     echo "$pid"
 }
 
-# Reserves the ports among the servers of the same tests, so that a server that is killed and started
-# again still finds its ports free.
+# Returns whether the ports are free, and reserves them: other servers of these tests do not get these
+# ports while their server is stopped.
 ports_are_free() {
     local port
     for ((port = $1; port < $1 + ports; port++)); do
@@ -78,7 +78,7 @@ start() {
             echo "$port" >"$home/port"
             return
         fi
-        # Tries other ports if one was taken in the meantime.
+        # Tries other ports if another process has taken one of the ports meanwhile.
         cat "$home"/{output,log} 2>/dev/null | grep -q "$taken" || break
     done
     say_log
@@ -104,7 +104,8 @@ wait_until_up() {
     return 1
 }
 
-# Returns whether threads of the process are left after its first thread has ended. Such threads keep its ports in use.
+# Returns whether threads of the process still run after its first thread has ended. These threads keep the
+# ports of the process in use.
 has_threads() { [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" -gt 1 ]; }
 
 stop() {

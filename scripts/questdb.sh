@@ -1,9 +1,9 @@
 #!/bin/bash
-# A private QuestDB server for tests and measurements. It needs Java 17. The program is downloaded from
-# Maven Central once and kept.
+# A private QuestDB server for tests and measurements. It needs Java 17. The first use downloads the
+# server's program from Maven Central.
 #
-#   questdb.sh fetch [FOLDER]                   prints the path of the program, and downloads it first if
-#                                               necessary; default folder: $XDG_CACHE_HOME/append or
+#   questdb.sh fetch [FOLDER]                   downloads the program if it is missing, and prints its
+#                                               path; default folder: $XDG_CACHE_HOME/append or
 #                                               ~/.cache/append
 #   questdb.sh start DIR [setting=value …]      creates and starts a server in DIR/questdb; its files
 #                                               belong to a user who is not root

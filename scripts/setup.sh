@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs the packages for the build ("run"), for the build and the tests ("test"), or also for the
-# comparisons ("bench"), on Debian 12, Ubuntu 22.04 and 24.04. Does nothing when all packages are
-# installed, and never removes a package. "bench" also builds k6 into ~/.cache/append-bench.
+# Installs packages on Debian 12, Ubuntu 22.04 and Ubuntu 24.04: with "run" the packages for the build,
+# with "test" also the packages for the tests, with "bench" also the packages for scripts/bench.sh. Does
+# nothing if all packages are installed, and never removes a package. "bench" also builds k6 in
+# ~/.cache/append-bench.
 set -eu
 
 PATH=$PATH:/usr/sbin:/usr/local/go/bin
@@ -25,15 +26,15 @@ bench) packages="$run_packages $test_packages $bench_packages" ;;
 *) echo "$usage" >&2; exit 2 ;;
 esac
 
-# Checks for clang's runtime library by building a program with it, because distributions have the
-# library in different folders.
+# Returns whether clang can link its fuzzing library. Builds a program to find out, because the folder of
+# the library depends on the distribution.
 can_fuzz() {
     echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n); int LLVMFuzzerTestOneInput(
         const char *d, unsigned long n) { return (int)(d == 0 && n > 0); }' |
         clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null
 }
 
-# Checks for the contents of packages that may be installed under another name.
+# Returns whether a file of the package is installed, perhaps by a package with another name.
 is_there_by_another_name() {
     case $1 in
     pg-wait-sampling) ls /usr/lib/postgresql/*/lib/pg_wait_sampling.so >/dev/null 2>&1 ;;
@@ -65,7 +66,7 @@ build_k6() {
     GOBIN=$1 GOTOOLCHAIN=auto "$go" install "go.k6.io/k6@$k6" >&2
 }
 
-# Builds k6, which is not packaged. Without k6 the measurements that need it are left out.
+# Builds k6, which is not in the distributions. If k6 is missing, the measurements with k6 are left out.
 finish() {
     cache=${XDG_CACHE_HOME:-$HOME/.cache}/append-bench
     if [ "$1" = bench ] && ! "$cache/k6" version 2>/dev/null | grep -q "^k6 $k6 "; then
@@ -117,7 +118,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 apt_get() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" </dev/null; }
 
-# The tests start their own servers, so packages must not create and start servers of the system.
+# Prevents packages from starting servers of the system, because the tests start their own servers.
 no_cluster=/etc/postgresql-common/createcluster.d/append-setup.conf
 no_start=/usr/sbin/policy-rc.d
 made=
@@ -168,7 +169,8 @@ esac
 
 case " $missing " in
 *' libclang-rt-dev '*)
-    # The package's name has clang's version. If there is no such package, clang contains the library.
+    # The name of the package contains clang's version. If the package does not exist, the package clang
+    # contains the library.
     version=$(apt-cache depends clang | sed -n 's/^ *Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
     runtime=libclang-rt-$version-dev
     apt-cache show "$runtime" >/dev/null 2>&1 || runtime=
@@ -178,8 +180,8 @@ esac
 
 case " $missing " in
 *' pg-wait-sampling '*)
-    # The package's name has PostgreSQL's version. Without the package, --waits is not compared with the
-    # extension pg_wait_sampling.
+    # The name of the package contains PostgreSQL's version. If the package does not exist, the tests do
+    # not compare --waits with the extension pg_wait_sampling.
     version=$(apt-cache depends postgresql | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p' | head -n 1)
     sampling=postgresql-$version-pg-wait-sampling
     apt-cache show "$sampling" >/dev/null 2>&1 || sampling=

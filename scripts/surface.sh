@@ -1,16 +1,16 @@
 #!/bin/bash
 # Prints the interface that users can rely on: commands and their options, targets and methods, exit
 # codes, environment variables, the files in the folders of runs, searches and sweeps, the columns of
-# their CSV files, the keys of all JSON, the metrics, the elements of the JUnit file. One fact in each
-# line, sorted. If a fact is true for some commands or adapters only, their names follow after a
-# colon.
+# their CSV files, the keys of all JSON, the metrics, the elements of the JUnit file. Each line is one
+# fact; the lines are sorted. If a fact is true only for some commands or adapters, the line ends with a
+# colon and their names.
 #
 #   scripts/surface.sh [PROGRAM]      default: $APPEND_BINARY, else build/append
 #
 # All facts come from the program itself: from its help and from the files of short runs on null and
 # sqlite. tests/cli/test_surface.py compares them with the expected facts in tests/surface.txt.
-# The exit code is 77 if not all facts can be shown, because the program lacks SQLite or the machine lacks
-# gnuplot.
+# The exit code is 77 if some facts cannot be printed, because the program was built without SQLite or
+# gnuplot is not installed.
 set -euo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -28,8 +28,8 @@ temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
 cd "$temp"
 
-# run NAME EXPECTED_CODES ARGUMENT…: runs append and writes its output to NAME.out. Exit code 6 is always
-# accepted, because the machine may be loaded.
+# run NAME EXPECTED_CODES ARGUMENT…: runs append and writes its output to NAME.out. Also accepts exit code
+# 6, because append may use more CPU than the server on a busy machine.
 run() {
     local name=$1 codes=$2 code=0
     shift 2
@@ -63,7 +63,8 @@ run sweep '0 5' sweep --sessions 1,2 --records 200,400 --repeat 2 --rate 4k null
     --json --metrics-file sweep.prom --expect 'throughput>1G'
 run check 0 check 2 sqlite:checked.db --json
 run certify 0 certify 2 --server sqlite --faults kill:1 --out certify --junit certify.xml
-# These runs meet a limit, so that their files contain findings and the causes of a failed level.
+# These runs reach a limit of memory, so that their files contain findings and the causes of a failed
+# level.
 (
     ulimit -v 600000
     run limit 3 40 4000 null: --no-check --stack-size 64M --out limit --json

@@ -30,14 +30,15 @@ cmake -S . -B "$build" -G Ninja -D APPEND_TESTS=ON "${cmake_args[@]}"
 read -r -a targets <<<"${TARGETS:-all}"
 cmake --build "$build" --target "${targets[@]}"
 
-# Everything that the tests leave when they are interrupted is in one folder: servers, mounts, files.
+# The folder for all servers, mounts and files of the tests, so that finish() can remove them even after
+# an interrupt.
 temp=$(mktemp -d)
 mkdir "$temp/tests"
 chmod a+x "$temp" "$temp/tests"
 export TMPDIR=$temp/tests
-# The servers of single tests use files in memory if possible, so that tests do not wait for the disk.
-# (Not in /dev/shm: there MariaDB would take its log for persistent memory.) For PostgreSQL and for MariaDB,
-# one data directory is created, and all other data directories are copies.
+# The folder for the servers that single tests start. It is in memory if enough memory is free, so that
+# tests do not wait for the disk. (It is not in /dev/shm, where MariaDB would take its log for persistent
+# memory.) The first PostgreSQL and the first MariaDB server create a data directory; all others copy it.
 export APPEND_TEST_SERVERS=$temp/servers APPEND_TEST_TEMPLATES=$temp/servers/templates
 mkdir "$APPEND_TEST_SERVERS"
 if [ "$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)" -ge $((6 << 20)) ]; then
@@ -170,7 +171,7 @@ fi
 if [ "$status" -eq 0 ]; then
     echo "test.sh: all $passed tests passed in $build"
 else
-    # the failed tests, their failed cases (Python, cmocka), and the errors that ended them
+    # Writes the failed tests, their failed cases (Python, cmocka) and their errors to failures.txt.
     grep -E '^ *[0-9]+/[0-9]+ Test .*\*\*\*|^(FAIL|ERROR): |^[A-Za-z_.]*(Error|Expired|Exception)\b|: error: |^\[  FAILED  \]' \
         "$temp/ctest.log" | cut -c1-300 >"$build/failures.txt" || true
     cat "$build/failures.txt" >&2

@@ -10,7 +10,7 @@ import sys
 
 from measure import BATCH, Excluded
 
-# The periods over which the rates of programs are compared: (attribute of Measured, name in the output)
+# The two rates that are compared: (attribute of Measured, name in the output)
 PHASE = ("phase_rate", "append phase")
 SESSIONS = ("sessions_rate", "connect to disconnect")
 

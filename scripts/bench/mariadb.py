@@ -14,10 +14,11 @@ import compare
 from measure import BATCH, Measured, insert_of, run_text
 
 LUA = pathlib.Path(__file__).with_name("sysbench_append.lua")
-# mysqlslap needs one character between statements. No row contains this character.
+# The character that separates statements for mysqlslap. No row contains this character.
 DELIMITER = "\x02"
 COUNT = "select count(*) from syslog_table"
-# The targets: append's rows/s, with count(*), as a multiple of the rows/s of the other program
+# The targets for runs with count(*) after each batch: append's rows/s, divided by the rows/s of the
+# other program
 SESSIONS_WITH_TARGET = (100, 1000)
 MYSQLSLAP_TARGET = compare.at_least(1.1)
 SYSBENCH_TARGET = compare.at_least(1.2)
@@ -51,13 +52,13 @@ class Mariadb:
         return lambda sessions, rows: self.append.run(sessions, rows, self.url, "--read", read)
 
     def run_mysqlslap(self, sessions, rows, read):
-        # number-of-queries is the total of all clients.
+        # --number-of-queries is the total of all clients.
         statements = rows // BATCH * (2 if read == "count" else 1)
         measured = Measured(self.client(
             "mysqlslap", "--no-drop", "--create-schema=append", f"--delimiter={DELIMITER}",
             f"--concurrency={sessions}", f"--number-of-queries={statements}",
             f"--query={self.folder}/mysqlslap-{read}.sql", "--csv"), self.folder)
-        # A line has: engine, kind, mean, minimum and maximum seconds, clients, statements per client.
+        # The CSV line: engine, kind, mean seconds, minimum, maximum, clients, statements per client.
         measured.sessions_rate = rows / measured.find(r"^[^,]*,[^,]*,([\d.]+),")
         return measured
 

@@ -8,7 +8,8 @@ import subprocess
 import time
 
 BATCH = 100
-# A run that takes longer hangs: mysqlslap waits forever after the server's queue was full.
+# The time limit of a run. (mysqlslap, for example, waits forever if the server's queue of connections
+# was full.)
 GUARD_S = 900
 
 
@@ -30,7 +31,7 @@ class Measured:
         with open(out, "wb") as stdout, open(err, "wb") as stderr:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout,
                                        stderr=stderr)
-            # The maximum RSS in the rusage of a child includes this interpreter's RSS; VmHWM does not.
+            # Reads VmHWM, because the maximum RSS in the child's rusage includes this interpreter's RSS.
             self.rss_kib = 0
             while True:
                 if time.monotonic() - begin > GUARD_S:
@@ -76,7 +77,7 @@ class Append:
         out = self.folder / f"run-{self.number}"
         measured = Measured([*prefix, self.binary, str(sessions), str(rows), target, "--batch",
                              str(BATCH), "--quiet", "--out", str(out), *options], self.folder)
-        # 6: all rows were written, but append used more CPU than the server.
+        # Exit code 6: all rows were written, but append used more CPU than the server.
         if measured.code not in (0, 6):
             raise Excluded(measured.stderr.strip() or f"exit {measured.code}")
         if measured.code == 6:

@@ -307,8 +307,8 @@ def measure(append, clickhouse, influxdb, folder, number):
             return int(ask_clickhouse(port, "select count() from syslog_table"))
 
         print(f"\nClickHouse {ask_clickhouse(port, 'select version()')}")
-        # Uses the engine Memory. With a different engine, the server would also merge thousands of small
-        # parts, and this work does not depend on the client.
+        # Uses the engine Memory. The server with a different engine would spend much time on merging
+        # small parts, whichever client wrote them.
         database = Database("ClickHouse", port, lambda path: "INSERT" in path,
                             ("--engine", "Memory"), count)
         Http(append, database, folder, seconds, rounds).measure(sizes)

@@ -7,8 +7,8 @@ import subprocess
 import compare
 from measure import BATCH, Measured, insert_of, run_text
 
-# The targets: append's rows/s as a multiple of the rows/s of pgbench with the simple protocol, for each
-# kind of reading and number of sessions
+# The targets for (--read, number of sessions): append's rows/s, divided by the rows/s of pgbench with
+# the simple protocol
 TARGETS = {("none", 10): 3.0, ("none", 100): 3.0, ("none", 1000): 2.2,
            ("count", 100): 1.3, ("count", 1000): 1.8}
 
@@ -66,7 +66,8 @@ class Postgresql:
         simple = insert_of(run_text(
             ["pg_dump", "--data-only", "--inserts", f"--rows-per-insert={BATCH}", "-t",
              "syslog_table", self.url])) + "\n"
-        # In prepared statements pgbench takes every :name for a variable, even if no variable has this name.
+        # Replaces the colon of each :name inside a string, because pgbench with prepared statements would
+        # take the name for a variable.
         prepared = re.sub(r"'((?:[^']|'')*)'", lambda match: match.group(0)
                           if not re.search(r":[A-Za-z_]", match.group(1)) else
                           "E'" + re.sub(r":(?=[A-Za-z_])", r"\\x3a",

@@ -43,7 +43,7 @@ class Workloads:
             print(f"  NOTE {measured.stderr.strip()}")
         found = json.loads((out / "run.json").read_text())
         committed = found["transactions"]["committed"]
-        # only statements of the script; BEGIN and COMMIT are not counted for either tool
+        # Counts only the statements of the script, without BEGIN and COMMIT, as for the other tool.
         return Run(measured, committed * statements, committed / found["figures"]["transactions_per_s"],
                    committed, sessions)
 
