@@ -5,8 +5,8 @@
 
 #define PING_LIMIT_NS (2 * MONO_NS_PER_S)
 
-/* Time from the message that announces the start of the run to the start itself: enough for the
- * message and for the first readings of the sampler. */
+/* Rank 0 sends the moment at which the run starts this long in advance. Meanwhile the message
+ * arrives at all ranks, and the samplers take their first readings. */
 #define START_LEAD_NS (150 * MONO_NS_PER_MS)
 
 enum {
@@ -14,9 +14,10 @@ enum {
     PINGED_AT_ONCE = 16, /* number of ranks whose clocks are measured at the same time */
 };
 
-/* Sends the next ping if no ping is in flight. Returns true if the clock of the rank has been
- * measured or the rank is lost. A rank that has been silent for RANKS_LOST_NS since `asked_ns` is
- * lost. With `is_over_limit`, one answered ping is enough. */
+/* Sends the next ping to a rank, unless a ping is in flight. Returns true if the clock of the rank
+ * has been measured or the rank is lost. `asked_ns` is the moment at which the measurement began,
+ * on the poll clock; a rank that is then silent for RANKS_LOST_NS is lost. If `is_over_limit`, a
+ * single answered ping is enough. */
 static bool measure_clock(struct ranks *ranks, unsigned rank, int64_t asked_ns, bool is_over_limit)
 {
     struct peer *peer = &ranks->peers[rank];
@@ -25,7 +26,7 @@ static bool measure_clock(struct ranks *ranks, unsigned rank, int64_t asked_ns, 
     }
     if (ranks->poll_clock_ns - MAX(peer->heard_ns, asked_ns) > RANKS_LOST_NS) {
         ranks_lose(ranks, rank);
-        peer->pings = PINGS; /* if its result has arrived, ranks_lose does not mark it as lost */
+        peer->pings = PINGS; /* ends the measurement, even if ranks_lose kept the rank's stage */
     } else if (peer->pinged_ns == 0) {
         peer->pinged_ns = mono_now_ns();
         ranks_post(ranks, rank, KIND_PING, &peer->pinged_ns, sizeof peer->pinged_ns);
@@ -83,7 +84,7 @@ int64_t ranks_agree_start(struct ranks *ranks)
     }
     if (ranks->number > 0) {
         ranks_receive(ranks, 0, KIND_START, &start_ns, sizeof start_ns);
-        /* limits the damage of a wrong clock offset */
+        /* if the measured clock offset is wrong, the run still starts within a few seconds */
         return MIN(start_ns, mono_now_ns() + START_LEAD_NS + RANKS_LOST_NS / 2);
     }
     measure_clocks(ranks);

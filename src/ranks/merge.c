@@ -13,8 +13,8 @@
 
 #define SECOND_NS MONO_NS_PER_S
 
-/* If an interval begins or ends this close to the beginning of a second, it counts as beginning or
- * ending at that moment, because measuring threads wake a little late. */
+/* Measuring threads wake a little late. So if the beginning or end of an interval differs from a
+ * whole second by at most this time, it is rounded to the second. */
 #define CLOSE_NS (SECOND_NS / 10)
 
 enum {
@@ -40,15 +40,16 @@ size_t merge_layout(void)
                                    sizeof(struct row_exception), sizeof(struct sample),
                                    sizeof(struct trace_sum),     sizeof(struct level),
                                    sizeof(struct verification),  sizeof(struct metric_sum)};
-    const uint16_t order = 1; /* a number whose first byte shows the byte order */
-    size_t layout = 1;        /* version of the form in which numbers and counts are packed */
+    const uint16_t order = 1; /* its first byte depends on the byte order of the machine */
+    size_t layout = 1;        /* version of the format of put() and put_counts() */
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         layout = layout * 31 + sizes[i];
     }
     return layout * 2 + *(const unsigned char *)&order;
 }
 
-/* Appends a number as groups of 7 bits, the lowest first, because most numbers are small. */
+/* Adds a number to `bytes` in groups of 7 bits, the lowest group first. Most numbers are small and
+ * need only one or two bytes. */
 static void put(struct buffer *bytes, uint64_t number)
 {
     unsigned char text[10];
@@ -112,8 +113,8 @@ static uint64_t seal_of(const unsigned char *bytes, size_t size)
     return seal;
 }
 
-/* Appends the checksum of the bytes, so that the receiver can refuse damaged bytes before it adds
- * anything. Returns false if memory runs out. */
+/* Adds the checksum of the bytes to the bytes. The receiver checks it before it uses any of the
+ * bytes. Returns false if memory runs out. */
 static bool put_seal(struct buffer *bytes)
 {
     if (!buffer_failed(bytes)) {
@@ -123,8 +124,8 @@ static bool put_seal(struct buffer *bytes)
     return !buffer_failed(bytes);
 }
 
-/* Returns a reader of the bytes before the checksum. If the checksum is wrong, has_failed is set.
- */
+/* Checks the checksum at the end of the bytes. Returns a reader of the bytes before the checksum;
+ * its has_failed is true if the checksum is wrong. */
 static struct reader open_sealed(const void *bytes, size_t size)
 {
     const unsigned char *const at = bytes;
@@ -138,8 +139,8 @@ static struct reader open_sealed(const void *bytes, size_t size)
     return (struct reader){.at = at, .end = at + (is_whole ? length : 0), .has_failed = !is_whole};
 }
 
-/* Appends each count that is not 0: first the distance between its index and the index of the
- * previous such count, then the count. A 0 follows the last count. */
+/* Adds the counts that are not 0 to `bytes`. Before each count is the distance from the index of
+ * the previous count to the index of this count. A 0 follows the last count. */
 static void put_counts(struct buffer *bytes, const uint64_t *counts, size_t number)
 {
     size_t end = 0;
@@ -153,7 +154,8 @@ static void put_counts(struct buffer *bytes, const uint64_t *counts, size_t numb
     put(bytes, 0);
 }
 
-/* Adds packed counts to `counts`, and returns the sum of the packed counts. */
+/* Reads packed counts and adds each of them to its entry of `counts`. Returns the sum of the packed
+ * counts. */
 static uint64_t add_counts(struct reader *reader, uint64_t *counts, size_t number)
 {
     uint64_t total = 0;
@@ -221,7 +223,7 @@ static bool is_series(size_t operation)
     return operation < OPERATIONS && series[operation];
 }
 
-/* Appends numbers of 64 bits: the counters of an interval, or its head. */
+/* Packs the 64-bit numbers of which an object of `size` bytes at `from` consists. */
 static void put_numbers(struct buffer *bytes, const void *from, size_t size)
 {
     const uint64_t *const numbers = from;
@@ -255,7 +257,7 @@ enum gauge {
     GAUGES
 };
 
-/* The beginning of a packed interval: numbers of 64 bits. */
+/* The beginning of a packed interval. All members are 64-bit numbers, as put_numbers needs. */
 struct interval_head {
     int64_t start_ns, end_ns;
     uint64_t gauges[GAUGES], rows_held, is_stage, stage, target;
@@ -296,14 +298,14 @@ void merge_keep_sample(struct buffer *kept, const struct sample *sample)
     buffer_add(kept, sample, sizeof *sample);
 }
 
-/* The sums over all ranks for one second, or for one stage. */
+/* The sums over all ranks for one second of the run, or for one stage of a ramp. */
 struct slot {
-    /* start_ns is the earliest start and end_ns the latest end in the slot; end_ns is 0 if no rank
-     * has reached the stage. rows_held is the change of the number of held rows in the slot; after
-     * merge_finish it is the number of rows held at the end of the slot */
+    /* In a slot, start_ns is the earliest start and end_ns the latest end of all ranks; end_ns is 0
+     * if no rank has reached the stage. rows_held is the change of the number of rows in the tables
+     * during the slot; merge_finish replaces it by the number of rows at the end of the slot. */
     struct interval_head head;
     uint64_t counters[RECORDER_COUNTERS];
-    /* counters of each host in the slot; owned; NULL with one host */
+    /* counters of each host; owned; NULL if the run has only one host */
     uint64_t (*hosts_counters)[RECORDER_COUNTERS];
     struct buffer histograms[OPERATIONS]; /* packed, because most buckets are empty */
 };
@@ -323,7 +325,7 @@ struct merge {
     /* samples of result->resource_rank, with the values of other ranks added */
     struct sample *joined;
     size_t joined_count;
-    /* histograms of each host; owned; NULL with one host */
+    /* histograms of each host; owned; NULL if the run has only one host */
     struct histogram (*host_histograms)[OPERATIONS];
     struct finding *findings; /* the limits that the ranks hit; owned */
     size_t finding_count;
@@ -402,8 +404,8 @@ static struct span find_span(const struct interval_head *head)
     return (struct span){first, MAX(end, first + 1) - first, start_ns, end_ns};
 }
 
-/* Returns the duration of slot `i` of the span, divided by the time from the beginning of this slot
- * to the end of the span. */
+/* Returns the share of slot `i` in the rest of the span: the duration of the slot, divided by the
+ * time from the beginning of the slot to the end of the span. */
 static double find_share(const struct span *span, size_t i)
 {
     const int64_t end_ns = (int64_t)(span->first + i + 1) * SECOND_NS;
@@ -417,14 +419,14 @@ static uint64_t find_part(uint64_t count, double share)
     return share >= 1 ? count : MIN((uint64_t)((double)count * share + 0.5), count);
 }
 
-/* Moves a share of the values of *left to *part. */
+/* Moves values from *left to *part. `share` is the fraction of the values to move, from 0 to 1. */
 static void take_part(struct histogram *left, double share, struct histogram *part)
 {
     const struct histogram all = *left;
     uint64_t seen = 0;
     *part = (struct histogram){.total = 0};
     for (size_t i = 0; i < HISTOGRAM_BUCKETS;
-         i++) { /* rounds the sum, so that rare values are not lost */
+         i++) { /* rounds the sum up to bucket i, because each count alone could round to 0 */
         seen += all.counts[i];
         part->counts[i] = find_part(seen, share) - part->total;
         part->total += part->counts[i];
@@ -439,8 +441,8 @@ static void take_part(struct histogram *left, double share, struct histogram *pa
     histogram_subtract(&taken, &none, part); /* lowers the maximum to the highest taken value */
 }
 
-/* Adds the histogram of an interval to the slots of its span, which begin at `slot`. Returns false
- * if memory runs out. */
+/* Divides the next histogram of the reader among the slots of the span. `slot` is the first of
+ * these slots. Returns false if memory runs out. */
 static bool add_interval_histogram(struct slot *slot, const struct span *span, size_t operation,
                                    struct reader *reader)
 {
@@ -464,8 +466,8 @@ static bool add_interval_histogram(struct slot *slot, const struct span *span, s
     return has_memory;
 }
 
-/* Adds the counters of an interval to the slots of its span, which begin at `slot`: to the counters
- * of `host`, or with -1 to the counters of all hosts together. */
+/* Divides the counters of an interval among the slots of the span. `slot` is the first of these
+ * slots. `host` is the host to which the counters belong, or -1 for all hosts together. */
 static void add_interval_counters(struct slot *slot, const struct span *span, int host,
                                   const uint64_t counters[RECORDER_COUNTERS])
 {
@@ -479,15 +481,16 @@ static void add_interval_counters(struct slot *slot, const struct span *span, in
     }
 }
 
-/* Adds the head of an interval to the slots of its span, which begin at `slot`. `before` is the
- * previous interval of the same rank and kind, or all 0. `acknowledged` is the number of rows
- * acknowledged in the interval. */
+/* Adds the head of an interval to the slots of the span. `slot` is the first of these slots.
+ * `before` is the head of the rank's previous interval of the same kind, or all 0. `acknowledged`
+ * is the number of rows that were acknowledged in the interval. */
 static void add_interval_head(struct slot *slot, const struct span *span,
                               const struct interval_head *head, const struct interval_head *before,
                               uint64_t acknowledged)
 {
     const struct span earlier = find_span(before);
-    /* rows from before the run count as held at the beginning of the first interval */
+    /* number of rows at the beginning of the interval; for the first interval, rows that were not
+     * acknowledged in the interval were in the tables before the run */
     const uint64_t had = before->end_ns == 0 ? head->rows_held - MIN(head->rows_held, acknowledged)
                                              : before->rows_held;
     int64_t left = (int64_t)(head->rows_held - had);
@@ -498,7 +501,7 @@ static void add_interval_head(struct slot *slot, const struct span *span,
         const int64_t start_ns = i == 0 ? head->start_ns : second_ns;
         const int64_t end_ns = i + 1 == span->count ? head->end_ns : second_ns + SECOND_NS;
         const int64_t rows = llround((double)left * find_share(span, i));
-        /* if a rank has two intervals in one second, only the gauges of the later interval count */
+        /* the previous interval ended in the same second: its gauges are replaced */
         const bool is_again = span->first + i + 1 == earlier.first + earlier.count;
         sum->start_ns = sum->end_ns == 0 ? start_ns : MIN(sum->start_ns, start_ns);
         sum->end_ns = MAX(sum->end_ns, end_ns);
@@ -512,9 +515,9 @@ static void add_interval_head(struct slot *slot, const struct span *span,
     }
 }
 
-/* Adds the next interval of a rank to the slots of its seconds or to the slot of its stage.
- * before[0] is the rank's previous interval of seconds, before[1] the previous interval of a stage.
- * Returns false if memory runs out. */
+/* Reads the next interval of a rank, and adds it to the slots of its seconds or of its stage.
+ * before[0] is the rank's previous interval that was not a stage, before[1] the previous stage; the
+ * new interval replaces one of them. Returns false if memory runs out. */
 static bool add_interval(struct merge *merge, struct reader *reader, struct interval_head before[2])
 {
     struct interval_head head;
@@ -554,7 +557,9 @@ static bool add_interval(struct merge *merge, struct reader *reader, struct inte
     return has_memory;
 }
 
-/* Adds the intervals of a rank. Returns false if memory runs out. */
+/* The following functions read a part of a rank's packed result and add it to the merged result.
+ * They return false if memory runs out. */
+
 static bool add_intervals(struct merge *merge, struct reader *reader)
 {
     const uint64_t length = get(reader);
@@ -578,7 +583,7 @@ size_t merge_interval_count(const struct merge *merge)
     return merge->seconds.count;
 }
 
-/* Makes an interval of a slot. */
+/* Fills *interval with the sums of a slot. */
 static void fill_interval(const struct merge *merge, const struct slot *slot,
                           struct interval *interval)
 {
@@ -649,8 +654,8 @@ static void put_causes(struct buffer *bytes, const struct causes *causes, int64_
     }
 }
 
-/* Returns the name of the operation as `operations` stores it, so that the string lives as long as
- * `operations`. Returns NULL if the name is not found after the built-in operations. */
+/* Returns the string in `operations` that is equal to `name`; it lives as long as `operations`.
+ * Returns NULL if the script has no operation with this name. */
 static const char *find_name(const struct operation_list *operations, const char *name)
 {
     for (size_t i = OPERATIONS; i < operations->count; i++) {
@@ -702,8 +707,8 @@ bool merge_pack_level(struct buffer *bytes, const struct level *level,
     return put_seal(bytes);
 }
 
-/* Returns the figures of a machine. Adds the machine, with unknown figures, if *sum does not have
- * it yet. Returns NULL if memory runs out. */
+/* Returns the entry of a machine in *sum. Adds an entry with unknown figures if the machine has no
+ * entry yet. Returns NULL if memory runs out. */
 static struct level_machine *find_machine(struct level_sum *sum, const char *name)
 {
     for (size_t i = 0; i < sum->machine_count; i++) {
@@ -723,9 +728,9 @@ static struct level_machine *find_machine(struct level_sum *sum, const char *nam
     return &machines[count - 1];
 }
 
-/* Adds the figures of a rank's level that describe its machine. Each rank measured the CPU of the
- * whole machine and of the server, so the maximum counts. Only the CPU of append itself is the
- * rank's own, so it is added up. */
+/* Adds a rank's CPU shares and server memory to the entry of the rank's machine. Takes the maximum
+ * of values that every rank on the machine measures: the CPU of the whole machine and of the
+ * server. Adds up the CPU of the client, which each rank measures only for itself. */
 static void add_to_machine(struct level_machine *into, const struct level *from)
 {
     into->cpu.host = fmax(into->cpu.host, from->cpu.host);
@@ -775,8 +780,8 @@ bool merge_add_level(struct level_sum *sum, const char *machine, const void *byt
     if (reader.has_failed) {
         return false;
     }
-    /* the earliest failure counts; without a failure, the level is unfinished if a rank did not
-     * finish it */
+    /* The level gets the reason of the earliest failure. If the level has not failed at any rank,
+     * it is unfinished as soon as one rank did not finish it. */
     const bool has_failed = from.outcome == LEVEL_FAILED && from.reason != LEVEL_NO_REASON;
     const bool had_failed = into->outcome == LEVEL_FAILED && into->reason != LEVEL_NO_REASON;
     if (has_failed > had_failed || (has_failed && from.reason_ns < into->reason_ns) ||
@@ -828,9 +833,9 @@ void merge_finish_level(struct level_sum *sum)
     sum->machine_count = 0;
 }
 
-/* Adds `by_ns` to the moments of a trace, which moves them from the clock of the trace's rank to
- * the clock of rank 0. The clocks differ by the difference of the start moments, because the run
- * began at the same moment on all ranks. */
+/* Converts the moments of a trace from the clock of the trace's rank to the clock of rank 0, by
+ * adding `by_ns`. The run starts at the same moment on all ranks, so `by_ns` is the start on the
+ * clock of rank 0 minus the start on the clock of the rank. */
 static void move_trace(struct trace_sum *trace, int64_t by_ns)
 {
     int64_t *const moments_ns[] = {&trace->start_ns,        &trace->gate_ns,
@@ -973,9 +978,9 @@ static void add_totals(struct merge *merge, struct reader *reader, const struct 
     }
 }
 
-/* Adds a finding, or counts it together with the same finding of another rank. For a limit of the
- * client, which is a limit of its machine, the evidence names the machine. Returns false if memory
- * runs out. */
+/* Adds a finding of a rank. If the finding is already known, adds only its numbers of sessions and
+ * tries. A limit of the client belongs to the rank's machine, so the name of the machine is put
+ * before the evidence. Returns false if memory runs out. */
 static bool add_finding(struct merge *merge, const char *machine, struct finding *finding)
 {
     char place[100] = "";
@@ -1005,7 +1010,6 @@ static bool add_finding(struct merge *merge, const char *machine, struct finding
     return true;
 }
 
-/* Adds the findings of a rank. Returns false if memory runs out. */
 static bool add_findings(struct merge *merge, unsigned rank, struct reader *reader, size_t count)
 {
     bool has_memory = true;
@@ -1020,7 +1024,6 @@ static bool add_findings(struct merge *merge, unsigned rank, struct reader *read
     return has_memory;
 }
 
-/* Adds the sessions of a rank. Returns false if memory runs out. */
 static bool add_sessions(struct merge *merge, struct reader *reader, size_t count)
 {
     struct result *result = merge->result;
@@ -1046,7 +1049,6 @@ static bool add_sessions(struct merge *merge, struct reader *reader, size_t coun
     return true;
 }
 
-/* Adds the samples of a rank. Returns false if memory runs out. */
 static bool add_samples(struct merge *merge, unsigned rank, struct reader *reader)
 {
     const uint64_t count = get(reader);
@@ -1072,7 +1074,6 @@ static bool add_samples(struct merge *merge, unsigned rank, struct reader *reade
     return true;
 }
 
-/* Adds the trace of a rank, if it has one. Returns false if memory runs out. */
 static bool add_trace(struct merge *merge, unsigned rank, struct reader *reader,
                       const struct head *head)
 {
@@ -1125,9 +1126,9 @@ enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, siz
     return STATUS_OK;
 }
 
-/* Completes the transaction counters that a lost rank reported, so that they balance. Transactions
- * without a reported end are in doubt. The reasons for failed transactions are unknown, so
- * a lost connection counts as the reason. */
+/* Completes the transaction counters that a lost rank reported last, so that their sums are right.
+ * Transactions whose end was not reported become in doubt. Failed transactions count as failed by a
+ * lost connection, because the lost rank did not report the real reasons. */
 static void close_transactions(uint64_t counters[RECORDER_COUNTERS], bool has_rate)
 {
     uint64_t *begun = &counters[RECORDER_TRANSACTIONS_BEGUN];
@@ -1164,7 +1165,7 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
         result->session_list[sessions[i].index] = sessions[i];
         result->session_list[sessions[i].index].is_of_lost_rank = true;
     }
-    /* a run with a duration has no planned rows, so the reported rows count as planned */
+    /* at least the reported rows count as planned: a run with a duration plans no number of rows */
     entry->rows.planned = MAX(entry->rows.planned, counters[RECORDER_ROWS_ACKNOWLEDGED] +
                                                        counters[RECORDER_ROWS_REJECTED] +
                                                        counters[RECORDER_ROWS_IN_DOUBT]);
@@ -1172,7 +1173,7 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
     entry->rows.rejected =
         MIN(counters[RECORDER_ROWS_REJECTED], entry->rows.planned - entry->rows.acknowledged);
     entry->rows.in_doubt = entry->rows.planned - entry->rows.acknowledged - entry->rows.rejected;
-    if (result->batches.due > 0) { /* a rank does not report batches that it has not sent */
+    if (result->batches.due > 0) { /* the number of due batches that were not sent is unknown */
         const uint64_t sent = counters[RECORDER_APPENDS] + counters[RECORDER_APPENDS_LOST];
         entry->batches.sent = entry->batches.due = sent;
     }
@@ -1182,8 +1183,9 @@ void merge_add_lost(struct merge *merge, unsigned rank, const struct session_sum
     result_add_part(result, entry);
 }
 
-/* Adds samples first … end-1, of another rank, to the samples of the resource rank. All ranks take
- * their samples at the same moments, except for the last sample of each rank. */
+/* Adds the samples from `first` to `end` - 1 to merge->joined. They are all samples of one rank,
+ * which is not the resource rank. All ranks sample at the same moments, except for the last sample
+ * of each rank. */
 static void add_to_joined(struct merge *merge, size_t first, size_t end)
 {
     const struct rank_sample *samples = merge->samples;
@@ -1237,7 +1239,7 @@ static bool join_samples(struct merge *merge)
     return true;
 }
 
-/* The knowledge that a rank has about the server's machine, from the least to the most. */
+/* What a rank knows about the server's machine. A higher value means that it knows more. */
 enum {
     IS_LOST,
     IS_KNOWN,
@@ -1293,7 +1295,8 @@ static void note_machines(const struct result *result, unsigned servers, unsigne
     add_note(all->server_note, size, note);
 }
 
-/* Finds the maxima of CPU as a sampler does, but over all ranks on the machine. */
+/* Finds the maxima of CPU in merge->joined, in the same way as a sampler finds them in its own
+ * samples. */
 static void find_maxima(const struct merge *merge, struct resource_summary *all)
 {
     const struct cpu_shares unknown = {-1, -1, -1};
@@ -1310,9 +1313,10 @@ static void find_maxima(const struct merge *merge, struct resource_summary *all)
     cpu_shares_raise(&all->max_cpu, &all->cpu_at_max, &all->mean_cpu);
 }
 
-/* Merges the resources: takes CPU, memory and I/O of the server's machine if a rank has found the
- * server, else of the busiest machine. Adds up the CPU time and memory of this program, and the
- * CPU time of the servers, over all machines. Returns false if memory runs out. */
+/* Merges the resources of all ranks. CPU, memory and I/O are those of the machine on which a rank
+ * has found the server; if the server was not found, those of the busiest machine. The CPU time and
+ * memory of this program and the CPU time of the servers are sums over all machines. Returns false
+ * if memory runs out. */
 static bool join_resources(struct merge *merge)
 {
     struct result *result = merge->result;
@@ -1345,9 +1349,9 @@ static bool join_resources(struct merge *merge)
             all->bare_client_memory_bytes += one->bare_client_memory_bytes;
             is_bare_known = is_bare_known && one->bare_client_memory_bytes > 0;
             all->client_cpu_s += one->client_cpu_s;
-            /* On each machine, one rank measures the servers. With one host, only the best rank
-             * counts: a process with the same pid or cgroup on another machine is not the server.
-             */
+            /* One rank on each machine measures the servers. If the run has a single host, only the
+             * value of the best rank is used, because a process with the same pid or cgroup on
+             * another machine is not the server. */
             if (one->server_cpu_s >= 0 && (result->host_count > 1 || one == &best->resources)) {
                 all->server_cpu_s = fmax(all->server_cpu_s, 0) + one->server_cpu_s;
                 all->hosts_measured += one->hosts_measured;
@@ -1388,7 +1392,8 @@ static bool join_traces(struct result *result)
             snprintf(note, sizeof note, "machine %.60s: %s", result->ranks[i].machine, one->note);
             add_note(all->note, sizeof all->note, note);
         }
-        /* the server's own counters are comparable only with the calls of a single machine */
+        /* The server's own counters are kept only if one machine alone was traced, because they are
+         * compared with the traced calls of one machine. */
         if (one->level != IO_TRACE_OFF) {
             const struct trace_counters none = {.count = 0};
             all->before = traced == 0 ? one->before : none;
@@ -1399,7 +1404,7 @@ static bool join_traces(struct result *result)
     return true;
 }
 
-/* Turns the changes of the number of held rows into the numbers themselves. */
+/* Replaces the changes of the number of rows in the slots by the numbers themselves. */
 static void add_up_held(struct slots *slots)
 {
     for (size_t i = 1; i < slots->count; i++) {

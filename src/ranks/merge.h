@@ -1,11 +1,11 @@
 /*
  * Packs the result of a rank into bytes, and merges the results of all ranks into one.
  *
- * Ledgers, counters and histograms are added, so percentiles are percentiles of all sessions.
- * Intervals are added second by second; an interval that covers several seconds is divided among
- * them by time. This is possible because the clocks of the ranks were compared before the run
- * (ranks/ranks.h). Packed bytes can be read only by the same version on the same kind of machine:
- * merge_layout must be equal.
+ * Row counts, counters and histograms are added up, so the merged percentiles are those of all
+ * sessions. Intervals are added up second by second, because the clocks of the ranks were compared
+ * before the run (ranks/ranks.h). An interval that covers several seconds is divided among these
+ * seconds in proportion to time. A process can read packed bytes only if its merge_layout is the
+ * same as that of the process that packed them.
  */
 #ifndef RANKS_MERGE_H
 #define RANKS_MERGE_H
@@ -21,11 +21,12 @@
 #include "measure/result.h"
 #include "measure/sampler.h"
 
-/* Returns a number that differs between processes that would read the same bytes differently. */
+/* Returns a number that depends on the format of packed bytes. It differs between versions of the
+ * program, or kinds of machine, with different formats. */
 size_t merge_layout(void);
 
-/* Append an interval or a sample to `kept`, in packed form. Called by each rank while its sessions
- * live, on the measuring thread. */
+/* Pack an interval or a sample and add it to the end of `kept`. Called on the measuring thread of
+ * each rank while its sessions live. */
 void merge_keep_interval(struct buffer *kept, const struct interval *interval);
 void merge_keep_sample(struct buffer *kept, const struct sample *sample);
 
@@ -33,7 +34,7 @@ void merge_keep_sample(struct buffer *kept, const struct sample *sample);
 struct merge_part {
     const struct result *result;
     const struct rank_result *own;
-    /* recorder with the histograms of several hosts; may be NULL for one host */
+    /* recorder with the histograms of each host; may be NULL if the run has only one host */
     struct recorder *recorder;
     /* intervals and samples in packed form, filled by merge_keep_interval and merge_keep_sample */
     const struct buffer *intervals, *samples;
@@ -42,7 +43,7 @@ struct merge_part {
 /* Packs the result of this rank. Returns false if memory runs out. */
 bool merge_pack(struct buffer *bytes, const struct merge_part *part);
 
-/* A sample with its rank: a row of ranks_samples.csv. */
+/* A row of ranks_samples.csv. */
 struct rank_sample {
     unsigned rank;
     const char *machine;
@@ -57,20 +58,21 @@ struct level_machine {
 };
 
 /*
- * The sum of the ranks' results at a level of a search. The rate is the rows of all ranks divided
- * by the longest time for which a rank held the level. CPU and the server's memory are taken from
- * the machine with the server, else from the busiest machine.
+ * The sum of the results of all ranks for one level of a search, which is the trial of one number
+ * of sessions. The rate is the number of rows of all ranks, divided by the longest time for which a
+ * rank kept its sessions up. CPU and the server's memory are taken from the server's machine; if it
+ * is unknown, from the busiest machine.
  */
 struct level_sum {
-    /* the level that is filled, except its `sessions` and `start_ns`; borrowed */
+    /* the level to fill; its `sessions` and `start_ns` are not changed; borrowed */
     struct level *level;
     struct level_machine *machines; /* owned, until merge_finish_level */
     size_t machine_count;
     struct histogram connect, append;
 };
 
-/* Packs the level of this rank. `connect` and `append` are the histograms of this rank at this
- * level. Moments of the causes are written relative to start_mono_ns. Returns false if memory runs
+/* Packs the results of this rank for a level: `connect` and `append` are its latency histograms.
+ * The moments of error causes are packed relative to start_mono_ns. Returns false if memory runs
  * out. */
 bool merge_pack_level(struct buffer *bytes, const struct level *level,
                       const struct histogram *connect, const struct histogram *append,
@@ -81,33 +83,33 @@ bool merge_pack_level(struct buffer *bytes, const struct level *level,
 bool merge_add_level(struct level_sum *sum, const char *machine, const void *bytes, size_t size,
                      const struct operation_list *operations, int64_t start_mono_ns);
 
-/* Computes the figures that follow from the sums, and frees the memory of *sum. Called after all
- * ranks were added. */
+/* Computes latencies and rates from the sums, and frees the memory of *sum. Called after the levels
+ * of all ranks were added. */
 void merge_finish_level(struct level_sum *sum);
 
 /* The merging of all ranks' results. */
 struct merge;
 
-/* Begins to merge into *result. Its arrays of sessions, hosts, tables and ranks must be set, and
- * its totals must be allocated and empty. Returns NULL if memory runs out. */
+/* Begins to merge into *result. The arrays of sessions, hosts, tables and ranks of *result must be
+ * set, and its totals must be allocated and empty. Returns NULL if memory runs out. */
 struct merge *merge_create(struct result *result, const struct operation_list *operations);
 void merge_destroy(struct merge *merge); /* `merge` may be NULL */
 
-/* Adds the packed result of a rank; result->ranks[rank].machine must be set. Returns
- * REJECTED and adds nothing if the bytes are damaged, incomplete or empty. Returns FATAL if memory
- * runs out or the bytes belong to another run; a part of the bytes may have been added then. *error
- * has the reason. */
+/* Adds the packed result of a rank; result->ranks[rank].machine must be set. Adds nothing and
+ * returns REJECTED if the bytes are damaged, incomplete or empty. Returns FATAL if memory runs out
+ * or the bytes belong to another run; in this case a part of them may have been added. Fills *error
+ * unless the result is OK. */
 enum status merge_add(struct merge *merge, unsigned rank, const void *bytes, size_t size,
                       struct error *error);
 
-/* Adds a lost rank, whose result did not arrive: its share of the sessions and rows, and the
- * counters that it reported last. Rows that it did not report are in doubt. In a search `sessions`
- * is NULL, and `count` is the number of the rank's sessions that had connected. */
+/* Adds a lost rank, whose result is missing. `sessions` are the `count` sessions of the rank, with
+ * their planned rows; in a search, `sessions` is NULL and `count` is the number of sessions that
+ * had connected. `counters` are the counters that the rank reported last. Rows that the rank did
+ * not report are in doubt. */
 void merge_add_lost(struct merge *merge, unsigned rank, const struct session_summary *sessions,
                     size_t count, const uint64_t counters[RECORDER_COUNTERS]);
 
-/* Computes the figures that follow from the sums. Called after all ranks were added. Returns false
- * if memory runs out. */
+/* Completes the merged result after all ranks were added. Returns false if memory runs out. */
 bool merge_finish(struct merge *merge);
 
 /* Return the merged intervals, one for each second, and the samples of all ranks. The samples are
@@ -117,8 +119,8 @@ void merge_interval(const struct merge *merge, size_t number, struct interval *i
 size_t merge_sample_count(const struct merge *merge);
 const struct rank_sample *merge_sample(const struct merge *merge, size_t number);
 
-/* Return the samples of the server's machine, else of the busiest machine, with the sessions and
- * the client memory of all ranks. */
+/* Return the samples of the server's machine or, if it is unknown, of the busiest machine. The
+ * numbers of sessions and the client memory in these samples are sums over all ranks. */
 size_t merge_joined_count(const struct merge *merge);
 const struct sample *merge_joined(const struct merge *merge, size_t number);
 

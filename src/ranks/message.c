@@ -6,26 +6,27 @@
 
 #include "ranks/ranks_internal.h"
 
-/* Time after a ping in which a rank does not sleep, because the next ping follows soon. */
+/* A rank does not sleep for this time after a ping, because the next ping follows soon. */
 #define ALERT_NS (100 * MONO_NS_PER_MS)
 
 #define BEAT_NS (100 * MONO_NS_PER_MS)
-#define BEATS_PER_S 5000 /* most beats of all ranks together */
+#define BEATS_PER_S 5000 /* maximum number of beats of all ranks together */
 
-/* The interval of beats after a signal, and the silence after which a rank is then lost. Both are
- * short, because mpirun kills the remaining processes soon after the signal. */
+/* The interval between beats, and the silence after which a rank is lost, once this process has
+ * received a signal to end. Both are short, because the signal may come from mpirun, which soon
+ * kills the remaining processes. */
 #define STOP_BEAT_NS (50 * MONO_NS_PER_MS)
 #define STOP_LOST_NS (400 * MONO_NS_PER_MS)
 
-/* The most by which one poll advances the poll clock. Without this limit, other ranks would seem
- * silent, and count as lost, after this process was stopped or too busy to poll. */
+/* One poll advances the poll clock by at most this time. Otherwise all other ranks would seem
+ * silent and count as lost after this process itself was stopped or too busy to poll. */
 #define POLL_MOST_NS (200 * MONO_NS_PER_MS)
 
 /* The longest wait for a message after a signal. */
 #define PATIENCE_NS (20 * MONO_NS_PER_S)
 
 enum {
-    LINES_BYTES = 1 << 20, /* most bytes of lines in one message */
+    LINES_BYTES = 1 << 20, /* maximum number of bytes of lines in one message */
 };
 
 void ranks_enter(struct ranks *ranks, unsigned rank, enum peer_stage stage)
@@ -94,7 +95,8 @@ void ranks_post_all(struct ranks *ranks, enum kind kind, const void *payload, si
     }
 }
 
-/* Copies the message's payload to the `size` bytes at `payload`. Missing bytes are zeroed. */
+/* Copies the message's payload to `payload`, at most `size` bytes. Sets the rest of the `size`
+ * bytes to 0. */
 static void open_message(const struct message *message, void *payload, size_t size)
 {
     memset(payload, 0, size);
@@ -122,7 +124,7 @@ static void note_pong(struct peer *peer, const int64_t moments_ns[2])
 {
     const int64_t now_ns = mono_now_ns();
     if (moments_ns[0] != peer->pinged_ns) {
-        return; /* the answer is for an earlier ping, which is no longer awaited */
+        return; /* answers an earlier ping, which is no longer used */
     }
     const int64_t trip_ns = now_ns - moments_ns[0];
     peer->pinged_ns = 0;
@@ -168,8 +170,8 @@ static void give_lines(struct ranks *ranks)
     }
 }
 
-/* Handles a message for which no function waits. Returns false if a function waits for the
- * message. */
+/* Handles a message immediately, if it is of a kind for which functions do not wait. Returns false
+ * for the other kinds, which are queued. */
 static bool handle(struct ranks *ranks, const struct message *message)
 {
     struct ranks_end end;
@@ -315,7 +317,8 @@ struct message *ranks_wait_for(struct ranks *ranks, unsigned from, enum kind kin
         if (!ranks_wait_on(ranks, &wait)) {
             ranks->is_broken = true;
         }
-        /* the wait for rank 0 to write its files, or for a run of a sweep, has no limit */
+        /* does not count rank 0 as lost while it writes its files (KIND_END), nor a rank whose
+         * program performs a run of a sweep */
         if (kind != KIND_END && !ranks->runs_programs) {
             ranks_beat(ranks);
             lose_silent_before_run(ranks);

@@ -9,7 +9,7 @@
 enum {
     TAG_IN_ORDER,
     TAG_BULK,
-    PLACES = 64 /* most messages that are received at the same time, to limit their memory */
+    PLACES = 64 /* maximum number of messages being received at the same time; limits the memory */
 };
 
 /* A message that is being sent. */
@@ -24,19 +24,19 @@ static struct sending *first_sending;
 /* A message that is being received. */
 struct receiving {
     MPI_Request request;
-    void *bytes; /* the received bytes; NULL if the place is free */
+    void *bytes; /* memory for the message; NULL if this entry is free */
     int size, from;
 };
 
-/* The first place is for messages in order, one after the other; the others are for bulk
- * messages. */
+/* Entry 0 is for ordinary messages, which are received one after the other. The other entries are
+ * for bulk messages. */
 static struct receiving receivings[PLACES];
 
 static bool start(unsigned *number, unsigned *count, char *why, size_t size)
 {
     int provided, rank, ranks;
-    /* Prevents a deadlock: when a rank has died, Open MPI would wait for mpirun to print a message,
-     * and mpirun waits for this rank to end. */
+    /* Prevents a deadlock after a rank has died: Open MPI would wait for mpirun to print a message,
+     * while mpirun waits for this rank to end. */
     setenv("OMPI_MCA_orte_base_help_aggregate", "0", 0);
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
         snprintf(why, size, "MPI_Init_thread failed");
@@ -83,8 +83,8 @@ static bool is_idle(void)
 
 static bool send(unsigned to, void *bytes, size_t size, bool is_bulk)
 {
-    /* `take` frees sent messages: if each call of this function did so, the time for a message to
-     * each rank would grow with the square of the number of ranks */
+    /* Does not call free_sent, which walks over all unsent messages: the time to send a message to
+     * each rank would grow with the square of the number of ranks. take() calls it. */
     struct sending *sending = size > INT_MAX ? NULL : malloc(sizeof *sending);
     /* free_sent tests the request: NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker) */
     if (sending == NULL ||
@@ -101,8 +101,8 @@ static bool send(unsigned to, void *bytes, size_t size, bool is_bulk)
     return true;
 }
 
-/* Ends all ranks. A matched message can be neither skipped nor requested again, so its sender would
- * wait forever. */
+/* Ends all ranks after a message could not be received. MPI can neither skip such a message nor
+ * deliver it again, so its sender would wait forever. */
 static void give_up(const char *why)
 {
     fprintf(stderr, "append: a message from another rank was lost: %s\n", why);
@@ -146,7 +146,7 @@ static void *take(unsigned *from, size_t *size)
         }
         void *bytes = receiving->bytes;
         if (MPI_Test(&receiving->request, &is_whole, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-            receiving->bytes = NULL; /* the sender is gone; the caller soon counts it as lost */
+            receiving->bytes = NULL; /* the sender has ended; its silence soon makes it lost */
             free(bytes);
         } else if (is_whole) {
             receiving->bytes = NULL;

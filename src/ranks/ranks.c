@@ -13,11 +13,11 @@
 #include "ranks/merge.h"
 #include "ranks/ranks_internal.h"
 
-/* Time from the message that announces the opening of the gate to the opening itself: enough for
- * the message. */
+/* Rank 0 sends the moment at which sessions may start to work this long in advance, so that the
+ * message arrives at all ranks in time. */
 #define GO_LEAD_NS (30 * MONO_NS_PER_MS)
 
-/* The longest wait for unsent messages at the end, if a rank is lost. */
+/* The longest time for which ranks_end waits until all messages are sent, if a rank is lost. */
 #define END_LIMIT_NS MONO_NS_PER_S
 
 /* The longest wait for the programs of the other ranks after the program of rank 0 has ended. */
@@ -34,7 +34,7 @@ struct hello {
     char machine[MACHINE_BYTES];
 };
 
-/* A rank's outcome so far, for ranks_agree. */
+/* What a rank reports to rank 0 in ranks_agree. */
 struct ready {
     enum exit_code code;
     bool is_tracing;
@@ -42,7 +42,8 @@ struct ready {
     struct error error;
 };
 
-/* The most sessions that a rank can have, and the limit that allows no more. */
+/* The greatest number of sessions that a rank can have, and the limit that prevents more sessions.
+ */
 struct most {
     unsigned sessions, rank;
     struct limit limit;
@@ -160,8 +161,8 @@ static const char *number_of(void)
     return number;
 }
 
-/* Returns whether the environment says that this process is one of several. A number alone does not
- * show this, because a single process also has a number. */
+/* Returns whether mpirun or srun has started this process as one of several. Also checks the number
+ * of processes, because a single process has a rank number too. */
 static bool is_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
@@ -235,7 +236,8 @@ static uint64_t hash_command(void)
     return hash;
 }
 
-/* Checks the introduction of another rank, at rank 0. Fills *error unless the code is OK. */
+/* Compares the version and options of another rank with those of rank 0. Called at rank 0. Fills
+ * *error unless the code is OK. */
 static enum exit_code check_hello(unsigned rank, const struct hello *hello, const struct hello *own,
                                   struct error *error)
 {
@@ -254,8 +256,8 @@ static enum exit_code check_hello(unsigned rank, const struct hello *hello, cons
     return EXIT_CODE_OK;
 }
 
-/* Introduces all ranks to rank 0, which compares their versions and command lines and then sends
- * the names of all machines. */
+/* Sends the version, command line and machine of each rank to rank 0. Rank 0 compares them with its
+ * own, and sends the names of all machines to all ranks. */
 static enum exit_code meet(struct ranks *ranks, bool is_of_sweep, struct error *error)
 {
     struct hello own = {.command = is_of_sweep ? 0 : hash_command()};
@@ -338,7 +340,7 @@ static enum exit_code begin(struct ranks **made, bool runs_programs, struct erro
         fini(ranks);
         module->end(true);
         for (size_t i = 0; i < COUNT_OF(number_names); i++) {
-            unsetenv(number_names[i]); /* the program of a run must not start MPI again */
+            unsetenv(number_names[i]); /* the program of a run inherits it, and would start MPI */
         }
         return EXIT_CODE_OK;
     }
@@ -386,7 +388,7 @@ enum exit_code ranks_close_run(struct ranks *ranks, enum exit_code code, struct 
     const int64_t limit_ns = mono_now_ns() + RANKS_LOST_NS;
     while (!ranks->module->is_idle() && !ranks->is_broken && mono_now_ns() < limit_ns &&
            ranks_wait_on(ranks, &wait)) {
-    } /* without this wait the report of the end could overtake the program's last bulk message */
+    } /* the program's bulk messages must be sent first: relay_tell_end would overtake them */
     for (unsigned i = 0; i < ranks->count; i++) {
         if (ranks_is_partner(ranks, i) && ranks_is_alive(ranks, i) && !relay_tell_end(i)) {
             ranks_lose(ranks, i);
@@ -416,9 +418,9 @@ bool ranks_give_text(struct ranks *ranks, struct buffer *text)
     return !buffer_failed(text);
 }
 
-/* Waits, at rank 0, for the outcome of another rank. Returns the exit code of that rank, or
- * EXIT_CODE_USAGE if it has a different version of the client library. Fills *error unless the code
- * is OK. */
+/* Waits at rank 0 for the next report of another rank. Returns the exit code in the report, or
+ * EXIT_CODE_USAGE if the rank has a different version of the client library. Fills *error unless
+ * the code is OK. */
 static enum exit_code receive_ready(struct ranks *ranks, const char *version, struct error *error)
 {
     struct ready ready;
@@ -505,7 +507,7 @@ unsigned ranks_agree_most(struct ranks *ranks, unsigned most, struct limit *limi
 
 /* While sessions live. */
 
-/* Does not compare the counters: they are sent from time to time, not when they change. */
+/* Does not compare the counters, because a change of the counters is not sent immediately. */
 bool ranks_states_differ(const struct ranks_state *a, const struct ranks_state *b)
 {
     const struct ranks_level_state *in_a = &a->search, *in_b = &b->search;
@@ -541,7 +543,7 @@ static void decide_level(const struct ranks *ranks, bool has_lost,
     orders->end = orders->end == SEARCH_GOES_ON && has_lost ? SEARCH_RANK_LOST : orders->end;
 }
 
-/* Stops the run, if a stop is due. The first reason counts. */
+/* Orders a stop of the run if `is_due`. An earlier order, with its reason, stays. */
 static void stop(struct ranks_orders *orders, bool is_due, enum stop_reason reason)
 {
     if (is_due && !orders->is_stopped) {
@@ -550,8 +552,8 @@ static void stop(struct ranks_orders *orders, bool is_due, enum stop_reason reas
     }
 }
 
-/* Decides the orders from the states of all ranks, at rank 0. Lost ranks are left out, so that no
- * rank waits for them. */
+/* Decides, at rank 0, the orders for all ranks from the states of the ranks. Ignores the states of
+ * lost ranks, so that the other ranks do not wait for them. */
 static void decide(struct ranks *ranks, unsigned min_sessions, struct ranks_orders *orders)
 {
     bool are_up = true, are_done = true;
@@ -590,7 +592,7 @@ void ranks_begin_level(struct ranks *ranks, unsigned sessions, struct ranks_orde
     ranks->orders.search.stage = STAGE_RETIRES;
     ranks->orders.search.has_failed = false;
     *orders = ranks->orders;
-    ranks_await_all(ranks); /* for their packed levels */
+    ranks_await_all(ranks); /* each rank will send its packed level */
 }
 
 void ranks_note_level(struct ranks *ranks, enum level_outcome outcome)
@@ -686,9 +688,9 @@ uint64_t ranks_read_others(struct ranks *ranks, enum recorder_counter counter)
 
 /* The end. */
 
-/* Sends the content of *blob to rank 0. Uses the memory of *blob for the message, because the
- * content may be large. If the content cannot be sent, sends an empty message, so that rank 0 does
- * not wait for the content. */
+/* Sends the content of *blob to rank 0. The content may be large, so the message uses the memory of
+ * *blob. If the content cannot be sent, sends an empty message; otherwise rank 0 would wait for the
+ * content. */
 static void give(struct ranks *ranks, enum kind kind, struct buffer *blob)
 {
     const size_t size = blob->length;
@@ -732,7 +734,8 @@ bool ranks_await_merge(struct ranks *ranks, int64_t limit_ns)
     return ranks->peers[0].stage == PEER_MERGED;
 }
 
-/* Frees the message, which may be NULL, and returns its payload, which the caller frees. */
+/* Frees a message, except for its payload. Returns the payload, which the caller frees. Returns
+ * NULL if `message` is NULL. */
 static void *keep_payload(struct message *message, unsigned *from, size_t *size)
 {
     if (message == NULL) {
@@ -757,8 +760,8 @@ void *ranks_take_level(struct ranks *ranks, unsigned *rank, size_t *size, bool *
     return keep_payload(message, rank, size);
 }
 
-/* Counts the silent ranks whose result is missing as lost; without `may_wait`, all ranks whose
- * result is missing. Returns whether a result is still awaited. */
+/* Among the ranks whose result is missing, counts the silent ranks as lost or, if `may_wait` is
+ * false, all of them. Returns whether a result can still arrive. */
 static bool lacks_result(struct ranks *ranks, bool may_wait)
 {
     bool lacks = false;
@@ -783,7 +786,7 @@ void *ranks_take_result(struct ranks *ranks, unsigned *rank, size_t *size)
             return keep_payload(message, rank, size);
         }
         if (any_lacks_orders(ranks)) {
-            give_orders(ranks); /* a rank that lacks the last orders would go on working */
+            give_orders(ranks); /* a rank without the latest orders would not stop its sessions */
         }
         if (!lacks_result(ranks, true) ||
             (!ranks_wait_on(ranks, &wait) && !lacks_result(ranks, false))) {
