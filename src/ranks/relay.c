@@ -1,13 +1,13 @@
 /*
- * Ranks that do not use MPI themselves. When each run is a program of its own (a sweep), the parent
- * process that starts the programs, one after the other, exchanges messages with the other machines
- * on behalf of the programs. Parent and program communicate through a socket, which is the
- * program's standard input.
+ * The transport of ranks that do not use MPI themselves. In a sweep, a parent process on each
+ * machine starts a separate program for each run, one after the other. Only the parent uses MPI,
+ * and passes messages on between its program and the other machines. Parent and program communicate
+ * through a socket, which is the program's standard input.
  *
- * Between machines each message ends with the number of its run, so that it cannot reach the
- * program of another run. The number 0 marks messages between the parents themselves. A message
- * with nothing but this number means that the sender's program has ended; the receiving program
- * gets it as an empty message.
+ * Each message between machines ends with the number of its run, so that it cannot reach the
+ * program of a different run. The number 0 marks messages from parent to parent. If a message
+ * consists only of the number of a run, the sender's program has ended; the receiving program gets
+ * an empty message.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,16 +25,16 @@
 #include "base/process.h"
 #include "ranks/module.h"
 
-/* Time in which the parent does not sleep after a message as short as a ping or its answer. The
- * next ping follows soon, and if it is delayed, the measured clock is less exact. */
+/* The parent does not sleep for this time after a message that may be a ping, which is recognized
+ * by its size. The next ping follows soon, and a delay would make the measured clock less exact. */
 #define ALERT_NS (20 * MONO_NS_PER_MS)
 
 enum {
-    SHORT_BYTES = 24,
+    SHORT_BYTES = 24, /* size of the answer to a ping */
 };
 
-/* The first bytes that a program receives from its socket: the program's rank, and the number of
- * ranks. */
+/* The first bytes that a program receives from its socket: a fixed text, the number of the
+ * program's rank, and the number of all ranks. */
 struct greeting {
     char text[24];
     unsigned number, count;
@@ -44,21 +44,21 @@ static const char greeting_text[sizeof((struct greeting *)0)->text] = "append: a
 /* The head of each message in the socket. */
 struct head {
     uint64_t size;
-    uint32_t rank; /* the sender of a message to the program, or the receiver of a message from the
-                           program */
+    uint32_t rank; /* in a message to the program: its sender; in a message from the program: its
+                      receiver */
     uint32_t is_bulk;
 };
 
-/* An end of the socket, with the received part of the next message. */
+/* One end of the socket, and the received part of the next message. */
 struct socket_end {
-    int fd; /* descriptor of the socket; -1: closed by this side or by the other */
+    int fd; /* descriptor of the socket; -1: one of the two sides has closed it */
     struct head head;
-    char *bytes;   /* the message, with room for the number of the run; NULL until the head is
+    char *bytes;   /* memory for the message and the number of its run; NULL until the head is
                       complete */
     uint64_t done; /* number of received bytes of the head, or of `bytes` */
 };
 
-/* Ends this process, as mpi.c ends all ranks: the sender of a lost message would wait forever. */
+/* Ends this process after a message was lost, because its sender would wait forever. */
 static void give_up(void)
 {
     static const char why[] = "append: a message from another rank was lost: out of memory\n";
@@ -118,7 +118,7 @@ static char *take_from(struct socket_end *end, struct head *head)
 static struct socket_end parent = {.fd = -1};
 static struct greeting identity; /* greeting that the program received, or that the parent sent */
 static unsigned
-    next_reported_lost; /* rank that is reported as lost next, after the parent has gone */
+    next_reported_lost; /* after the parent has ended: the next rank to report as lost */
 
 static bool program_start(unsigned *number, unsigned *count, char *why, size_t size)
 {
@@ -153,7 +153,7 @@ static bool write_all(const void *bytes, size_t size)
 static bool program_send(unsigned to, void *bytes, size_t size, bool is_bulk)
 {
     const struct head head = {.size = size, .rank = to, .is_bulk = is_bulk};
-    /* the parent could not send a longer message through MPI, and would report the rank as lost */
+    /* MPI could not send a longer message, and the parent would then report `to` as lost */
     const bool is_sent = size <= INT_MAX - sizeof(uint32_t) && write_all(&head, sizeof head) &&
                          write_all(bytes, size);
     free(bytes);
@@ -167,7 +167,7 @@ static void *program_take(unsigned *from, size_t *size)
     *from = head.rank;
     *size = head.size;
     if (parent.fd < 0 && next_reported_lost < (identity.number == 0 ? identity.count : 1)) {
-        bytes = calloc(1, 1); /* the parent is gone: reports the other ranks as lost, one by one */
+        bytes = calloc(1, 1); /* the parent has ended: reports the next rank as lost */
         *from = next_reported_lost++;
     }
     return bytes;
@@ -202,18 +202,18 @@ const struct ranks_module *relay_of_program(void)
 
 /* The parent. */
 
-/* A message that the program has not read yet. */
+/* A queued message for the program. */
 struct piece {
     struct piece *next;
-    size_t size, done; /* bytes of head and payload: in total, and written so far */
+    size_t size, done; /* number of bytes of head and payload, and number of bytes written so far */
     struct head head;
     char bytes[];
 };
 
-static const struct ranks_module *carrier; /* the transport between the machines: MPI */
+static const struct ranks_module *carrier; /* the transport between machines, which uses MPI */
 static uint32_t run;                       /* number of the current run */
 static uint32_t
-    latest_lost_run; /* latest run whose program at rank 0 ended before this rank began it */
+    latest_lost_run; /* the latest run that ended at rank 0 before this rank began it; 0: no run */
 static struct socket_end program = {.fd = -1};
 static struct piece *first, **last = &first;
 static int64_t alert_ns, sleep_ns;
@@ -227,7 +227,8 @@ static bool carrier_start(unsigned *number, unsigned *count, char *why, size_t s
     return is_started;
 }
 
-/* Sends a message of the run `of_run`. `bytes` must have room for the number of the run. */
+/* Sends a message of the run `of_run` to another machine. `bytes` must have room for the number of
+ * the run after the message. */
 static bool send_of(uint32_t of_run, struct head head, char *bytes)
 {
     memcpy(bytes + head.size, &of_run, sizeof of_run);
@@ -252,7 +253,8 @@ static void note_message(size_t size)
     }
 }
 
-/* Writes queued messages to the program until a write would block: the program may be busy. */
+/* Writes queued messages to the program. Stops when a write would block, because the program may be
+ * busy. */
 static void write_queued(void)
 {
     while (first != NULL && program.fd >= 0) {
@@ -261,7 +263,7 @@ static void write_queued(void)
         const ssize_t sent = send(program.fd, bytes + piece->done, piece->size - piece->done,
                                   MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent < 0 && errno != EINTR) {
-            return; /* the socket is full, or the program has ended, which take_from will find */
+            return; /* the socket is full, or the program has ended; take_from finds out which */
         }
         piece->done += sent > 0 ? (size_t)sent : 0;
         if (piece->done == piece->size) {
@@ -272,7 +274,8 @@ static void write_queued(void)
     }
 }
 
-/* Queues a message of rank `from` for the program, and writes queued messages. */
+/* Queues a message from rank `from` to the program, and writes queued messages as far as possible.
+ */
 static void give(unsigned from, const void *bytes, size_t size)
 {
     struct piece *piece = program.fd < 0 ? NULL : malloc(sizeof *piece + size);
@@ -305,8 +308,8 @@ static void take_from_program(void)
     }
 }
 
-/* Returns the next message for the parent itself. Passes on all messages from and to the
- * program. */
+/* Passes on all messages from and to the program that have arrived, until a message for the parent
+ * itself arrives. Returns this message, or NULL. */
 static void *carrier_take(unsigned *from, size_t *size)
 {
     char *bytes;
@@ -338,8 +341,8 @@ static bool carrier_is_idle(void)
     return carrier->is_idle();
 }
 
-/* Ends the transport. After a signal mpirun kills all processes and does not answer a process that
- * asks to disconnect. */
+/* Ends the transport, unless a signal has arrived: mpirun then kills all processes, and would not
+ * answer a process that disconnects. */
 static void carrier_end(bool are_all_there)
 {
     if (!interrupt_requested()) {

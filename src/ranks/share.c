@@ -64,10 +64,10 @@ static enum exit_code weigh(struct ranks *ranks, const struct plan *plan, struct
                                      "on a machine that --sample-only does not name");
 }
 
-/* Divides `sessions` among the ranks with the method of V. D'Hondt (1882): each session goes to the
- * rank with the highest quotient weight / (sessions + 1). Begins with each rank's share by weight,
- * rounded down, because the method never gives a rank less. With more sessions, no rank gets fewer
- * sessions. */
+/* Sets `part` of all ranks: divides `sessions` among the ranks with the method of V. D'Hondt
+ * (1882), which gives the next session to the rank with the highest quotient weight / (its sessions
+ * + 1). To be fast, begins with the share of each rank by weight, rounded down; the method never
+ * gives a rank fewer sessions. If `sessions` increases, `part` does not decrease for any rank. */
 static void share(struct ranks *ranks, unsigned sessions)
 {
     uint64_t all = 0;

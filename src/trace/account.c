@@ -20,9 +20,9 @@ static const char *mode_name(enum io_trace level, size_t mode)
 
 #define HEX_4 "[0-9A-F][0-9A-F][0-9A-F][0-9A-F]"
 
-/* Patterns for the last parts of a path; the first match counts. A path begins at the root of its
- * file system, which may be the folder of the logs, so log files are recognized by their own names
- * where possible. */
+/* The class of a file is that of the first pattern that matches the end of its path. The patterns
+ * for logs use the file's own name where possible, because the path begins at the root of the file
+ * system, and this root may be the folder of the logs. */
 static const struct {
     const char *pattern;
     enum trace_file file;
@@ -32,8 +32,8 @@ static const struct {
     {"*/ibtmp*", TRACE_TEMPORARY},
     {"*/etilqs_*", TRACE_TEMPORARY},
     {"*/tmp_*", TRACE_TEMPORARY},
-    /* a new WAL segment under construction is not TRACE_WAL, because PostgreSQL's wal_sync does not
-     * count the syncs of this file */
+    /* PostgreSQL creates a new WAL segment under this name. It is not TRACE_WAL, because
+     * PostgreSQL's counter wal_sync does not count the syncs of this file. */
     {"*/xlogtemp.*", TRACE_OTHER},
     {"*/" HEX_4 HEX_4 HEX_4 HEX_4 HEX_4 HEX_4, TRACE_WAL},
     {"*/pg_wal/*", TRACE_WAL},
@@ -109,8 +109,8 @@ static void add_times(struct trace_times *times, const struct io_event *event)
     record(&times->layers[TRACE_DEVICE], event->device_ns);
 }
 
-/* Returns how much of a layer's time falls into the first part_ns of the call, if the layer's time
- * is spread evenly over the call. */
+/* Returns how much of layer_ns belongs to the first part_ns of a call of total_ns. Assumes that the
+ * time in the layer is spread evenly over the call. */
 static uint64_t share(uint64_t layer_ns, int64_t part_ns, int64_t total_ns)
 {
     return (uint64_t)((double)layer_ns * ((double)part_ns / (double)total_ns));
@@ -285,7 +285,7 @@ size_t trace_write_header(char row[TRACE_ROW_BYTES], const char *place)
                             place[0] == '\0' ? "" : "rank,machine,");
 }
 
-/* Does not use snprintf, because there may be several hundred thousand rows per second. */
+/* Does not use snprintf, which is too slow for several hundred thousand rows per second. */
 size_t trace_write_row(char row[TRACE_ROW_BYTES], const char *place, const struct io_event *event,
                        enum trace_file file, int64_t gate_ns)
 {
@@ -374,7 +374,7 @@ bool trace_compare(const struct trace_sum *sum, size_t i, uint64_t *counted, uin
         for (unsigned file = 0; file < TRACE_FILES; file++) {
             *traced += (known[k].files & 1U << file) != 0 ? sum->between[known[k].mode][file] : 0;
         }
-        /* a smaller value means that the server was restarted */
+        /* after a restart of the server the value is smaller, and the comparison is not possible */
         *counted = after->entries[i].value - before->entries[i].value;
         return after->entries[i].value >= before->entries[i].value;
     }

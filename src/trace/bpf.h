@@ -1,9 +1,9 @@
 /*
- * The beginning of each file of programs for the kernel (*.bpf.c).
+ * Common declarations of the eBPF programs, which run in the kernel (*.bpf.c).
  *
- * The programs use only BTF tracepoints (tp_btf), and only the members of the kernel's structs that
- * their file declares. The offsets of the members are resolved when the programs are loaded, so the
- * files need neither kernel headers nor a build for each kernel.
+ * The programs use only BTF tracepoints (tp_btf). Each file declares the members of the kernel's
+ * structs that it reads. The offsets of these members are found when the programs are loaded, so
+ * the files are compiled without kernel headers, and the same programs run on different kernels.
  */
 #ifndef TRACE_BPF_H
 #define TRACE_BPF_H
@@ -34,7 +34,7 @@ struct bpf_spin_lock {
     __u32 val;
 };
 
-#ifdef __bpf__ /* only programs for the kernel use libbpf's helpers */
+#ifdef __bpf__ /* defined by the compiler for eBPF programs */
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>

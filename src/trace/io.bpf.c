@@ -2,15 +2,15 @@
  * The part of the tracer that runs in the kernel. It records what the server's processes read,
  * write and sync, and how the time of each call divides into layers.
  *
- * The time of a call is divided into slices: a slice ends whenever a request of the call begins, is
- * handed to the device, or is completed. A slice counts as device while a request is at the device,
- * else as queue while a request waits, else as vfs. So the three layers add up to the call's time,
- * however many requests are in flight at once. A request belongs to the call that its thread is in
- * when the request begins.
+ * The time of a call is divided into slices. A slice ends when a request of the call begins, is
+ * handed to the device, or is completed. The time of a slice is added to the layer "device" if a
+ * request of the call is at the device, else to "queue" if a request waits, else to "vfs". So the
+ * times of the three layers always add up to the call's time, even if the call has several
+ * requests. A request belongs to the call that its thread executes when the request begins.
  *
- * The kernel does not hand each flush to the device: it serves all waiting flushes with one flush
- * request of its own. The time in which this flush request is at the device, while another request
- * waits for it, is moved from queue to device.
+ * The kernel does not hand each flush to the device. It combines all waiting flushes into one flush
+ * request of its own. While this flush request is at the device, the waiting requests count as
+ * being at the device: that time is moved from "queue" to "device".
  */
 #include "trace/bpf.h"
 #include "trace/io_event.h"
@@ -110,7 +110,7 @@ enum req_flag_bits {
 
 enum {
     REQUEST_OPERATION = 0xff, /* mask of the operation in cmd_flags; odd operations write */
-    REQUEST_FLUSH = 2,        /* the kernel's own flush request, for all waiting flushes */
+    REQUEST_FLUSH = 2,        /* operation of the kernel's own flush request */
     MAPPING_FLAGS = 3, /* flags in page.mapping: if set, the page does not belong to a file */
     FILE_TYPE = 0170000,
     FILE_REGULAR = 0100000,
@@ -122,32 +122,32 @@ enum {
     MAGIC_TMPFS = 0x01021994,
 };
 
-/* Allows the members of the struct at any address to be read. At an invalid address they read as 0.
- * Costs less than bpf_probe_read_kernel. */
+/* AS(name, address) is a pointer to the struct `name` at any address. Its members may be read even
+ * if the address is invalid; they are 0 in this case. It is faster than bpf_probe_read_kernel. */
 extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym;
 #define AS(name, address)                                                                          \
     ((struct name *)bpf_rdonly_cast((const void *)(address), bpf_core_type_id_kernel(struct name)))
 
 char licence[] SEC("license") = "Dual MIT/GPL";
 
-/* trace.c sets the modes before the programs are loaded. */
-/* mode of each system call, of enum io_mode */
+/* the enum io_mode of each system call, by its number; trace.c sets it before the programs are
+ * loaded */
 const volatile unsigned char call_modes[IO_CALLS] = {0};
 
-/* true if the database is part of append, which then traces its own process; see `excluded`.
- * trace.c sets this variable before the programs are attached. */
+/* true if the database runs inside the process of append; the programs then trace this process, but
+ * not its threads in `excluded`. trace.c sets this variable before the programs are attached. */
 unsigned char is_embedded = 0;
 
 /* trace.c reads these two numbers at the end of the trace. */
 unsigned long long lost = 0; /* number of records for which the ring had no room */
-unsigned int files = 0;      /* the highest number of a file so far */
+unsigned int files = 0;      /* number of files so far, which are numbered from 1 */
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, IO_RING_BYTES);
 } ring SEC(".maps");
 
-/* Threads of a traced process that are not traced. */
+/* Threads that are not traced although their process is traced. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 1024);
@@ -156,8 +156,8 @@ struct {
     __type(value, __u8);
 } excluded SEC(".maps");
 
-/* The present or latest call of a thread. A request stores the start_ns of its call: if the thread
- * now has a different start_ns, it is no longer in that call. */
+/* The present or latest call of a thread. Each request stores the start_ns of its call. If start_ns
+ * of the thread is different, the call of the request has ended. */
 struct operation {
     struct bpf_spin_lock lock;
     __u32 file;
@@ -177,13 +177,13 @@ struct {
     __type(value, struct operation);
 } operations SEC(".maps");
 
-/* The state of a request, by the request's address, until the request is completed. If the
- * completion is missed, the state is replaced when the kernel uses the same address again. */
+/* A request that is not completed. The key is its address in the kernel. If the programs miss the
+ * completion, the entry is replaced when the kernel uses the same address for a new request. */
 struct state {
     __u64 start_ns;
     __u64 issue_ns; /* moment at which the request was handed to the device; 0: the request waits */
-    __u64 flush_ns; /* part of the wait during which the awaited flush was at the device */
-    __u64 operation_ns; /* start of the request's call; 0: no call */
+    __u64 flush_ns; /* time for which the request waited for a flush that was at the device */
+    __u64 operation_ns; /* start of the request's call; 0: the request does not belong to a call */
     __u64 bytes;
     __u32 pid;
     __u32 tid;
@@ -200,7 +200,7 @@ struct {
     __type(value, struct state);
 } requests SEC(".maps");
 
-/* The latest flush request of each queue. */
+/* The latest flush request of each hardware queue, by the queue's address. */
 struct flush {
     __u64 issue_ns;
     __u64 end_ns; /* moment at which the flush was completed; 0: not completed */
@@ -212,7 +212,8 @@ struct {
     __type(value, struct flush);
 } flushes SEC(".maps");
 
-/* The numbers of files. The name is part of the key, so a renamed file gets a new number. */
+/* The number of each file. The key contains a hash of the name, so a renamed file gets a new
+ * number. */
 struct identity {
     __u64 inode;
     __u32 device;
@@ -225,7 +226,7 @@ struct {
     __type(value, __u32);
 } numbers SEC(".maps");
 
-/* The thread that last dirtied a file. name_hash is 0 in the key. */
+/* The traced thread that last wrote to a page of a file. In the key, name_hash is 0. */
 struct writer {
     __u32 pid;
     __u32 tid;
@@ -237,7 +238,7 @@ struct {
     __type(value, struct writer);
 } writers SEC(".maps");
 
-/* Devices of file systems with traced files. */
+/* The devices whose file systems contain traced files. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 64);
@@ -251,8 +252,8 @@ static __always_inline int is_traced(__u32 pid, __u32 tid)
            (!is_embedded || bpf_map_lookup_elem(&excluded, &tid) == NULL);
 }
 
-/* Returns the number of a file, or 0 if the inode is not a file or the ring had no room for the
- * file's names. */
+/* Returns the number of a file. A new file gets a number, and its names are sent to the reader.
+ * Returns 0 if the inode is not a file, or the ring had no room for the names. */
 static __noinline __u32 number_of(struct inode *inode, struct dentry *dentry)
 {
     struct identity identity = {
@@ -287,22 +288,23 @@ static __always_inline struct dentry *dentry_of(struct inode *inode)
     return AS(dentry, node == 0 ? 0 : node - bpf_core_field_offset(struct dentry, d_u.d_alias));
 }
 
-/* Returns the inode of the file to which the first page of a request belongs. i_ino is 0 when the
- * page does not belong to a file. */
+/* Returns the inode of the file to which the first page of a request belongs. The i_ino of the
+ * returned inode is 0 if the page does not belong to a file. */
 static __always_inline struct inode *inode_of(struct request *rq)
 {
     struct page *page = rq->bio->bi_io_vec->bv_page;
-    /* compound_head contains flags, like page.mapping */
+    /* if the lowest bit is set, the rest of compound_head is the address of the head page */
     const unsigned long head = BPF_CORE_READ(page, compound_head);
     page = (head & 1) != 0 ? AS(page, head - 1) : AS(page, page);
     const __u64 mapping = (__u64)BPF_CORE_READ(page, mapping);
     struct inode *inode = AS(address_space, (mapping & MAPPING_FLAGS) != 0 ? 0 : mapping)->host;
-    /* a page of tmpfs is a buffer of direct I/O in shared memory, not a page of the file */
+    /* a request with a page of tmpfs is direct I/O from a buffer in shared memory, so the page does
+     * not show the file */
     return AS(inode, inode->i_sb->s_magic == MAGIC_TMPFS ? NULL : inode);
 }
 
-/* Ends a slice: adds the time since the previous slice to the present layer. Called under the lock
- * of the operation. */
+/* Ends a slice of a call: adds the time since the end of the previous slice to the layer of the
+ * call. The caller holds the lock of the operation. */
 static __always_inline void advance(struct operation *operation, __u64 now_ns)
 {
     if (now_ns > operation->mark_ns) {
@@ -447,7 +449,8 @@ int BPF_PROG(request_begins, struct request *rq)
         struct task_struct *task = bpf_get_current_task_btf();
         struct inode *inode = inode_of(rq);
         struct identity identity = {.inode = inode->i_ino, .device = inode->i_sb->s_dev};
-        /* a read by another process is not on behalf of the server */
+        /* a read by a process that is not traced is not for the server, but a write may be a
+         * write-back */
         const struct writer *writer =
             state.mode == IO_READ ? NULL : bpf_map_lookup_elem(&writers, &identity);
         const __u32 device = rq->bio->bi_bdev->bd_dev;
@@ -471,8 +474,9 @@ int BPF_PROG(request_begins, struct request *rq)
     return 0;
 }
 
-/* Returns how long the latest flush of the request's queue was at the device since the request
- * began. Moves this time from queue to device in the operation, which may be NULL. */
+/* Returns the time for which the latest flush request of the request's queue was at the device
+ * since the request began. Moves this time from queue_ns to device_ns of the operation, which may
+ * be NULL. */
 static __always_inline __u64 share_flush(struct request *rq, const struct state *state,
                                          struct operation *operation, __u64 now_ns)
 {
@@ -531,7 +535,8 @@ int BPF_PROG(request_is_issued, struct request *rq)
     return 0;
 }
 
-/* Ends a request, which is completed or merged into another request. */
+/* Removes a request that is completed or was merged into another request. Sends a record only if it
+ * is completed. */
 static __always_inline void end_request(struct request *rq, struct state *state, __u64 now_ns,
                                         int is_completed)
 {
@@ -587,7 +592,7 @@ int BPF_PROG(request_is_completed, struct request *rq, int error, unsigned int b
     }
     struct state *state = bpf_map_lookup_elem(&requests, &key);
     if (state != NULL && bytes >= rq->__data_len) {
-        /* with fewer bytes, only a part of the request is complete */
+        /* if `bytes` is smaller, only a part of the request is complete */
         end_request(rq, state, now_ns, 1);
     }
     return 0;
@@ -632,7 +637,7 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(thread_exits, struct task_struct *task)
 {
     const __u32 pid = task->tgid, tid = task->pid;
-    /* the process is removed when its main thread exits, even if other threads still run */
+    /* removes the process when its main thread exits, even if other threads of it still run */
     bpf_map_delete_elem(&operations, &tid);
     if (pid == tid) {
         bpf_map_delete_elem(&processes, &pid);

@@ -1,13 +1,13 @@
 /*
- * The records that the tracer's programs in the kernel (io.bpf.c) send to the reader (trace.c). A
- * record in the ring is a struct io_event or a struct io_file; its size shows which of the two.
+ * The records that the eBPF programs (io.bpf.c) send to the reader (trace.c) through a ring buffer.
+ * A record is a struct io_event or a struct io_file; the reader distinguishes them by their size.
  * Neither struct has padding.
  */
 #ifndef TRACE_IO_EVENT_H
 #define TRACE_IO_EVENT_H
 
 enum {
-    IO_CALLS = 512, /* only system calls whose number is below this value can be traced */
+    IO_CALLS = 512, /* system calls with this number or a higher number cannot be traced */
     IO_RING_BYTES = 4 << 20,
     IO_NAME_BYTES = 40,
     IO_NAMES = 4,
@@ -17,7 +17,7 @@ enum io_mode {
     IO_NONE,
     IO_READ,
     IO_WRITE,
-    IO_SYNC, /* fsync and fdatasync; for requests: a flush without data */
+    IO_SYNC, /* the system calls fsync and fdatasync; a request of a flush without data */
     IO_MODES,
 };
 
@@ -29,14 +29,15 @@ enum io_kind {
 /* The origin of a request. */
 enum io_source {
     IO_OWN,       /* a request of a thread of a traced process */
-    IO_WRITEBACK, /* a request of another thread, for a file that a traced process dirtied last */
-    IO_JOURNAL,   /* a request of the journal of a file system with traced files */
+    IO_WRITEBACK, /* a write of another thread, for a file to which a traced process last wrote */
+    IO_JOURNAL,   /* a write to the journal of a file system that contains traced files */
     IO_SOURCES,
 };
 
 struct io_event {
     unsigned long long start_ns; /* start of the call or request (CLOCK_MONOTONIC) */
-    /* duration: for an operation vfs + queue + device, for a request only queue + device */
+    /* duration; an operation has times in vfs, queue and device, a request only in queue and device
+     */
     unsigned long long total_ns;
     unsigned long long queue_ns;
     unsigned long long device_ns;
@@ -47,10 +48,10 @@ struct io_event {
     unsigned char kind;
     unsigned char mode;
     unsigned char source;
-    unsigned char is_open; /* true for an operation that ended before its requests */
+    unsigned char is_open; /* true for an operation that ended while a request was not completed */
 };
 
-/* A file that is used for the first time, or under a new name. */
+/* Sent when a file is used for the first time, or for the first time under a new name. */
 struct io_file {
     unsigned int file;
     char names[IO_NAMES][IO_NAME_BYTES]; /* names of the file, its folder, ...; "" or "/" ends the

@@ -27,8 +27,8 @@ enum {
     LOG_BYTES = 256
 };
 
-/* The last warning of libbpf. It is a static, because libbpf does not pass a context to the
- * callback. */
+/* The latest warning of libbpf. It is a static variable, because libbpf does not pass a context to
+ * the callback. */
 static char last_warning[LOG_BYTES];
 
 static int keep_warning(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -46,7 +46,7 @@ static bool has_capabilities(void)
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2] = {{0}};
     if (syscall(SYS_capget, &header, data) != 0) {
-        return true; /* the privileges are unknown: loading the programs will show them */
+        return true; /* unknown: if privileges are missing, loading the programs will fail */
     }
     const uint64_t has = data[0].effective | (uint64_t)data[1].effective << 32;
     const uint64_t two = UINT64_C(1) << CAP_BPF | UINT64_C(1) << CAP_PERFMON;
@@ -61,7 +61,7 @@ enum status kernel_allows(const char *option, struct error *error)
             "not allowed: run append as root, or with CAP_BPF and CAP_PERFMON (sudo setcap "
             "cap_bpf,cap_perfmon+ep on the program)");
     }
-    if (process_has_own_pid_namespace()) { /* the programs in the kernel use the machine's pids */
+    if (process_has_own_pid_namespace()) { /* the eBPF programs see other pids than this process */
         return kernel_reject(
             option, error, 0,
             "append runs in a container with its own pid namespace: use the machine's pid "
@@ -148,9 +148,8 @@ static void add_process(void *context, pid_t pid, bool is_root)
     if (bpf_map_update_elem(processes->map, &key, &is_there, BPF_NOEXIST) != 0) {
         return;
     }
-    /* the programs remove a process from the map when the process exits, but the process may have
-     * exited before it was added here: a dead root process in the map would hide a restart of the
-     * server */
+    /* The eBPF programs remove a process from the map when it exits. But if it exited before it was
+     * added, it must be removed here; otherwise a restart of the server would not be noticed. */
     if (server_process_runs(processes->server, pid)) {
         processes->is_added = true;
     } else {
@@ -158,8 +157,9 @@ static void add_process(void *context, pid_t pid, bool is_root)
     }
 }
 
-/* Fills the map. Repeats while a scan adds processes: a process may have forked after the scan and
- * before it was added, and the programs follow only the forks of processes in the map. */
+/* Adds all processes of the server to the map. Scans again until a scan does not add a process,
+ * because a process may have forked before it was added: the eBPF programs add only the children of
+ * processes in the map. */
 static void scan(struct kernel_processes *processes)
 {
     do {
