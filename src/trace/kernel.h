@@ -65,8 +65,8 @@ enum status kernel_processes_find(struct kernel_processes *processes, int map,
                                   struct error *error);
 void kernel_processes_fini(struct kernel_processes *processes);
 
-/* Looks for the processes again if a root process has ended, because the server may have been
- * restarted. A cgroup is always scanned. */
+/* Finds the processes again if a root process has ended, because the server may have been
+ * restarted. If the server is given as a cgroup, always finds its processes again. */
 void kernel_processes_check(struct kernel_processes *processes);
 
 /* Returns whether a root process has ended. */

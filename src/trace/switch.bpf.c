@@ -2,9 +2,9 @@
  * The part of --waits=kernel that runs in the kernel. It adds up how long the threads of the server
  * use a CPU, wait for a CPU, and are blocked in each system call.
  *
- * The place of a thread (see switch_event.h) changes when the thread is woken, and when a CPU
- * switches from or to the thread. The kernel orders these moments for each thread, so a thread's
- * entry needs no lock.
+ * What a thread does is called its place (see switch_event.h). The place changes when the thread is
+ * woken, and when a CPU switches from or to the thread. These events of one thread never happen at
+ * the same time, so its entry does not need a lock.
  */
 #include "trace/bpf.h"
 #include "trace/switch_event.h"
@@ -38,8 +38,8 @@ enum {
 
 char licence[] SEC("license") = "Dual MIT/GPL";
 
-/* Only the time between begin_ns and end_ns counts. 0: the moment is not known yet. While begin_ns
- * is 0, no time counts. */
+/* Only the time between these two moments is added up. A value of 0 means that the moment is not
+ * known yet; while begin_ns is 0, nothing is added up. */
 unsigned long long begin_ns = 0;
 unsigned long long end_ns = 0;
 
@@ -52,8 +52,8 @@ struct {
     __type(value, struct switch_sum);
 } sums SEC(".maps");
 
-/* All entries are allocated beforehand: the programs run while the scheduler is locked, and must
- * not allocate memory then. */
+/* The map allocates the memory of all entries when it is created, because the programs run under a
+ * lock of the scheduler and must not allocate memory. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 65536);
@@ -82,8 +82,8 @@ static __always_inline __u32 place_of(struct task_struct *task, unsigned int sta
            call;
 }
 
-/* Adds the time from since_ns to now_ns to a place, without the time before begin_ns and after
- * end_ns. */
+/* Adds to the sum of a place the part of the time from since_ns to now_ns that is between begin_ns
+ * and end_ns. */
 static __always_inline void charge(__u32 place, __u64 since_ns, __u64 now_ns)
 {
     const __u64 from_ns = since_ns > begin_ns ? since_ns : begin_ns;
@@ -95,8 +95,8 @@ static __always_inline void charge(__u32 place, __u64 since_ns, __u64 now_ns)
     }
 }
 
-/* Moves a thread to another place. A thread without an entry has been in the place `before` since
- * the programs were attached. */
+/* Moves a thread to another place. If the thread has no entry, it has been in the place `before`
+ * since the programs were attached. */
 static __always_inline void move(__u32 tid, __u32 before, __u32 place, __u64 now_ns)
 {
     struct switch_thread *thread = bpf_map_lookup_elem(&threads, &tid);
@@ -143,7 +143,7 @@ int BPF_PROG(thread_wakes, struct task_struct *task)
     if (!is_traced(task)) {
         return 0;
     }
-    /* a thread may be woken on its way to sleep: then it never leaves its CPU */
+    /* ignores a thread that is woken before it has left its CPU to sleep: it keeps its CPU */
     const struct switch_thread *thread = bpf_map_lookup_elem(&threads, &tid);
     if (thread == NULL ? task->on_cpu == 0 : thread->place < SWITCH_ON_CPU) {
         move(tid, place_of(task, 0), SWITCH_RUNNABLE, bpf_ktime_get_ns());

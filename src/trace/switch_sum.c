@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "trace/switches.h"
 
-/* `has_work`: a thread of the class has work to do, so its time is busy time. */
+/* has_work is true if threads of the class have work to do; their time is then busy time. */
 static const struct {
     const char *key, *name;
     bool has_work;
@@ -22,9 +22,9 @@ static const struct {
     [KERNEL_OTHER] = {"other", "other", false},
 };
 
-/* The class of a thread that is blocked in a system call. read and write are listed with their
- * class for sockets and pipes, where the thread sleeps. With a file the thread is blocked without
- * sleeping, and kernel_waits_class returns KERNEL_DISK instead. */
+/* The class of a thread that is blocked in each system call. For read and write this is the class
+ * for sockets and pipes, in which a thread is in the state SWITCH_SLEEPS. If a thread reads or
+ * writes a file, it is in the state SWITCH_BLOCKS, and kernel_waits_class returns KERNEL_DISK. */
 static const struct {
     short call;
     enum kernel_class class;
@@ -82,13 +82,14 @@ enum kernel_class kernel_waits_class(unsigned place, const char **call)
     }
     const bool is_of_file = strncmp(*call, "read", 4) == 0 || strncmp(*call, "write", 5) == 0;
     if (state == SWITCH_BLOCKS && class != KERNEL_DISK) {
-        /* reads and writes of files wait for the disk, other calls for a lock inside the kernel */
+        /* a read or write of a file waits for the disk; another call waits for a lock in the kernel
+         */
         return is_of_file ? KERNEL_DISK : KERNEL_OTHER;
     }
     return class;
 }
 
-/* Writes the calls of a class with their times, largest first. */
+/* Writes the system calls of a class and their times to wait->calls, the longest time first. */
 static void list_calls(const struct kernel_waits *waits, struct kernel_wait *wait)
 {
     uint64_t sums[SWITCH_CALLS] = {0};
@@ -127,7 +128,7 @@ static void list_calls(const struct kernel_waits *waits, struct kernel_wait *wai
     }
 }
 
-/* Fills the line of a class. Returns false if no thread was seen in it. */
+/* Fills *wait with the figures of a class. Returns false if no thread was in this class. */
 static bool get_class(const struct kernel_waits *waits, enum kernel_class class,
                       struct kernel_wait *wait)
 {

@@ -78,7 +78,7 @@ void switch_tracer_end(struct switch_tracer *tracer, int64_t end_ns)
     }
 }
 
-/* The time that counts. */
+/* The time between switch_tracer_begin and switch_tracer_end, on the kernel's clock. */
 struct span {
     uint64_t begin_ns, end_ns;
 };
@@ -110,8 +110,8 @@ static void add_sums(const struct switch_tracer *tracer, struct kernel_waits *wa
     free(of_cpus);
 }
 
-/* Returns the place of a thread that the programs never saw. Such a thread has been in this place
- * since the programs were attached. */
+/* Returns the place of a thread that has not switched since the eBPF programs were attached, so
+ * that they do not know it. Reads it from the thread's `folder` in /proc. */
 static unsigned look_at(int proc, const char *folder)
 {
     char path[64], text[64], *end;
@@ -126,7 +126,7 @@ static unsigned look_at(int proc, const char *folder)
     return SWITCH_SLEEPS * SWITCH_CALLS + (is_call ? (unsigned)call : (unsigned)SWITCH_NO_CALL);
 }
 
-/* Adds the time since the latest switch of each thread of a process to the thread's place. */
+/* For each thread of a process, adds the time since its latest switch to the sum of its place. */
 static void add_open(const struct switch_tracer *tracer, int proc, uint32_t pid,
                      const struct span *span, struct kernel_waits *waits)
 {
@@ -159,12 +159,12 @@ void switch_tracer_read(struct switch_tracer *tracer, struct kernel_waits *waits
     waits->is_restarted =
         tracer->processes.root_count > 0 && kernel_processes_lack_root(&tracer->processes);
     switch_bpf__detach(tracer->programs);
-    if (bss->end_ns == 0) { /* the run was cut before its end was noted */
+    if (bss->end_ns == 0) { /* the run ended before switch_tracer_end was called */
         switch_tracer_end(tracer, mono_now_ns());
     }
     const struct span span = {bss->begin_ns, bss->end_ns};
     if (span.begin_ns == 0 || span.end_ns <= span.begin_ns) {
-        return; /* nothing counts, because the gate did not open */
+        return; /* the sessions did not begin to work, so there is nothing to add up */
     }
     waits->lost = bss->lost + kernel_read_counts(tracer->programs->obj).skipped;
     waits->elapsed_s = (double)(span.end_ns - span.begin_ns) / (double)MONO_NS_PER_S;

@@ -1,11 +1,12 @@
 /*
- * What the threads of a server on this machine do, as the kernel sees it (--waits=kernel): how long
- * they use a CPU, wait for a CPU, and are blocked, for each kind of wait.
+ * Measures what the threads of a server on this machine do (--waits=kernel): how long they use a
+ * CPU, wait for a CPU, and are blocked in each kind of wait.
  *
- * Programs in the kernel (switch.bpf.c) add up the times at each switch of a CPU between threads,
- * from the opening of the gate, or the end of the warm-up, to the last answer. So the times are
- * exact, and no query to the database is necessary. The times are of all threads of the server, not
- * of single calls: a thread that waits for work looks like a thread that waits for the client.
+ * eBPF programs in the kernel (switch.bpf.c) add up these times at each switch of a CPU from one
+ * thread to the next. The measured time begins when sessions may start to work, or at the end of
+ * the warm-up, and ends at the last answer. The times are exact, and the database is not queried.
+ * They are sums over the threads of the server, and do not belong to single calls: a thread that
+ * waits for work cannot be distinguished from a thread that waits for the client.
  *
  * switch_tracer_begin and switch_tracer_end may be called by any thread, the other functions only
  * by the main thread. The functions of struct kernel_waits keep no state.
@@ -26,8 +27,8 @@ enum kernel_class {
     KERNEL_CPU,
     KERNEL_RUN_QUEUE, /* the thread waits for a CPU */
     KERNEL_DISK,
-    KERNEL_THREAD, /* the thread waits for another thread: for a lock, or for work */
-    KERNEL_CLIENT, /* the thread waits for the network or a pipe: for a client, or for work */
+    KERNEL_THREAD, /* the thread waits for another thread, for example for a lock or for work */
+    KERNEL_CLIENT, /* the thread waits for the network or a pipe, for example for a client */
     KERNEL_SLEEP,  /* the thread sleeps, or waits for a signal, a process or asynchronous I/O */
     KERNEL_OTHER,
     KERNEL_CLASSES
@@ -39,30 +40,29 @@ enum {
 
 struct kernel_waits {
     struct switch_sum sums[SWITCH_PLACES];
-    double elapsed_s;  /* time for which the threads were watched */
-    uint64_t lost;     /* number of context switches that were missed or for which the map had no
-                          room */
-    bool is_restarted; /* a process of the server ended, and the processes that replaced it were not
-                          followed */
+    double elapsed_s;  /* the measured time */
+    uint64_t lost;     /* number of context switches that the programs missed or could not store */
+    bool is_restarted; /* the server was restarted, and its new processes were not measured */
 };
 
-/* A class: a line of the report. */
+/* The figures of one class, which are one line of the report. */
 struct kernel_wait {
     enum kernel_class class;
     const char *key, *name;
-    double seconds;      /* time of all threads in the class, added up */
-    double threads;      /* mean number of threads */
+    double seconds;      /* sum of the times of all threads in the class */
+    double threads;      /* mean number of threads in the class */
     double busy_percent; /* share of the class in the busy time: the time in which threads used a
                             CPU, or waited for a CPU or the disk; negative for other classes */
-    uint64_t count;      /* number of times that a thread was in the class */
+    uint64_t count;      /* how often a thread was in the class */
     char calls[160];  /* calls of the class with their times: "fdatasync 3.21 s, pwrite64 0.02 s" */
-    char largest[48]; /* the first call in `calls` */
+    char largest[48]; /* the first call in `calls`, with its time */
 };
 
-/* Returns the class of a place. Sets *call to the name of the system call, or "". */
+/* Returns the class of a place (switch_event.h). Sets *call to the name of the place's system call,
+ * or to "". */
 enum kernel_class kernel_waits_class(unsigned place, const char **call);
 
-/* Fills the lines of the classes in which threads were seen. Returns their number. */
+/* Fills `list` with the classes in which threads were, and returns the number of these classes. */
 size_t kernel_waits_list(const struct kernel_waits *waits, struct kernel_wait list[KERNEL_CLASSES]);
 
 /* Returns the mean number of the server's threads. */
@@ -75,17 +75,17 @@ void kernel_waits_answer(const struct kernel_waits *waits, char answer[KERNEL_AN
 
 struct switch_tracer;
 
-/* Starts to follow the threads of the processes that `selector` finds. On REJECTED, *error says
- * what is missing and how to get it. */
+/* Starts to measure the threads of the processes that `selector` finds. If it returns REJECTED,
+ * *error says what is missing and how to get it. */
 enum status switch_tracer_create(struct switch_tracer **tracer,
                                  const struct server_selector *selector, struct error *error);
 
-/* Note the monotonic moments at which the time that counts begins and ends. Each function is called
+/* Set the monotonic moments at which the measured time begins and ends. Each function is called
  * shortly before or after its moment. `tracer` may be NULL. */
 void switch_tracer_begin(struct switch_tracer *tracer, int64_t begin_ns);
 void switch_tracer_end(struct switch_tracer *tracer, int64_t end_ns);
 
-/* Stops, and fills *waits. */
+/* Ends the measurement, and fills *waits. */
 void switch_tracer_read(struct switch_tracer *tracer, struct kernel_waits *waits);
 void switch_tracer_destroy(struct switch_tracer *tracer); /* `tracer` may be NULL */
 

@@ -25,26 +25,27 @@
 
 #include "trace/io.skel.h"
 
-/* Pause between two reads of the ring. The ring holds 65,000 records, enough for over a million
- * records per second. */
+/* Pause between two reads of the ring buffer. The buffer has room for 65,000 records, which is
+ * enough for more than a million records per second. */
 #define READ_NS (20 * MONO_NS_PER_MS)
 
-/* The shortest time for which records are held back. Only then is it known whether a record began
- * after the opening of the gate and before the last answer. */
+/* Records wait at least this long before they are added up. Only after this time is it known
+ * whether a record is part of the run: it must begin after sessions may work, and before the last
+ * answer. */
 #define HOLD_NS (100 * MONO_NS_PER_MS)
 
-/* Time between checks for a restart of the server. For a cgroup this time is four times as long. */
+/* Time between two checks for a restart of the server. It is four times as long for a cgroup. */
 #define CHECK_NS (250 * MONO_NS_PER_MS)
 
-/* The kernel measures the programs only for MEASURED_NS of each period, because measuring doubles
- * the run time of the programs. */
+/* The kernel measures the run time of the eBPF programs only for MEASURED_NS of each period,
+ * because the measurement doubles this run time. */
 #define MEASURED_NS (200 * MONO_NS_PER_MS)
 #define MEASURE_PERIOD_NS (2 * MONO_NS_PER_S)
 
 enum {
-    READER_NICE = -10, /* niceness of the reading thread: a reader that is late loses records */
+    READER_NICE = -10, /* niceness of the reading thread, which loses records if it is late */
     ROWS_BYTES = 256 << 10,
-    FILES_MAX = 1 << 20, /* most files whose class is remembered */
+    FILES_MAX = 1 << 20, /* maximum number of files with a known class */
     HELD_MAX = 1 << 16,
 };
 
@@ -61,8 +62,8 @@ static const struct {
     {SYS_fdatasync, IO_SYNC},
 };
 
-/* An event that is held back. The file's class is kept with the event, because the file may have
- * another name later. */
+/* An event that waits for HOLD_NS. The class of its file is stored too, because the file may be
+ * renamed before the event is added up. */
 struct held {
     struct io_event event;
     enum trace_file file;
@@ -73,9 +74,10 @@ struct tracer {
     struct ring_buffer *ring;
     struct kernel_processes processes;
     int64_t next_check_ns;
-    int statistics; /* descriptor that makes the kernel measure the programs; -1: not measuring */
+    int statistics; /* while this descriptor is open, the kernel measures the programs; -1: closed
+                     */
     int64_t begin_ns, measured_since_ns, measured_ns;
-    uint64_t run_ns; /* run time of the programs in the time measured_ns */
+    uint64_t run_ns; /* run time of the programs during measured_ns */
     int64_t clock_offset_ns;
     pthread_t thread;
     bool has_thread;
@@ -84,14 +86,14 @@ struct tracer {
 
     /* The members below belong to the reading thread until it has ended. */
     struct trace_sum *sum;
-    unsigned char *classes; /* class of each file, of enum trace_file, by the file's number */
+    unsigned char *classes; /* the enum trace_file of each file, by the file's number */
     size_t class_count;
     struct held *held;
-    /* held events; the first old_count of them are older than HOLD_NS */
+    /* number of events in `held`; the first old_count of them have waited for HOLD_NS */
     size_t held_count, old_count;
     int64_t next_process_ns;
-    FILE *early; /* temporary file of the events before the gate opened; NULL if there are no such
-                    events, or they are in io.csv */
+    FILE *early; /* temporary file for events before sessions may work; NULL if it has no events, or
+                    after they were written to io.csv */
     int csv;
     char place[TRACE_PLACE_BYTES]; /* rank and machine, written at the beginning of each row */
     char *rows;
@@ -161,8 +163,8 @@ void trace_destroy(struct tracer *tracer)
     free(tracer);
 }
 
-/* Writes the rows to the file. After an error the file is cut at the last complete row, and later
- * rows are left out. */
+/* Writes the collected rows to io.csv. After an error, shortens the file to its last complete row,
+ * and does not write any more rows. */
 static void flush_rows(struct tracer *tracer)
 {
     size_t done = 0;
@@ -196,8 +198,9 @@ static void write_row(struct tracer *tracer, const struct held *held, int64_t ga
                                          &held->event, held->file, gate_ns);
 }
 
-/* Adds up the oldest `count` events and writes their rows. Until the gate opens or the trace ends
- * (`is_over`), the events are kept in a temporary file instead. */
+/* Adds the oldest `count` events to the sums, and writes their rows to io.csv. Until sessions may
+ * work or the trace ends (`is_over`), stores the events in a temporary file instead: the times in
+ * io.csv are relative to a moment that is not known yet. */
 static void process_events(struct tracer *tracer, size_t count, bool is_over)
 {
     struct trace_sum *sum = tracer->sum;
@@ -264,7 +267,7 @@ static int on_record(void *context, void *data, size_t bytes)
     }
     const struct io_event *event = data;
     if (tracer->held_count == HELD_MAX) {
-        process_events(tracer, HELD_MAX / 2, false); /* too many records to hold them for HOLD_NS */
+        process_events(tracer, HELD_MAX / 2, false); /* `held` is full: does not wait for HOLD_NS */
     }
     struct held *held = &tracer->held[tracer->held_count++];
     *held = (struct held){.event = *event, .file = class_of(tracer, event->file)};
@@ -272,7 +275,7 @@ static int on_record(void *context, void *data, size_t bytes)
     return 0;
 }
 
-/* Excludes a thread of this program that does not belong to the embedded database. */
+/* Excludes a thread of this program from the trace. */
 static bool exclude(const struct tracer *tracer, uint32_t tid)
 {
     const unsigned char is_there = 1;
@@ -280,8 +283,9 @@ static bool exclude(const struct tracer *tracer, uint32_t tid)
                                 sizeof is_there, BPF_ANY) == 0;
 }
 
-/* Starts or stops the kernel's measurement of the programs. Other processes may also switch this
- * measurement on, so only the growth of the run time between start and stop is added. */
+/* Starts or stops the kernel's measurement of the programs, whichever is due. Other processes may
+ * also start this measurement, so only the increase of the run time between start and stop is
+ * added. */
 static void measure(struct tracer *tracer, int64_t now_ns, bool is_over)
 {
     const bool is_due = !is_over && (now_ns - tracer->begin_ns) % MEASURE_PERIOD_NS < MEASURED_NS;
@@ -336,7 +340,8 @@ static void *run_reader(void *argument)
     return NULL;
 }
 
-/* Traces this process, which contains the database, except for the threads that run now. */
+/* Traces this process, because it contains the database. Excludes the threads that already run,
+ * because they do not belong to the database. */
 static bool trace_own(const struct tracer *tracer)
 {
     const unsigned char is_there = 1;
