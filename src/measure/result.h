@@ -95,30 +95,31 @@ enum stop_reason {
     STOP_DROP,        /* a session was dropped and --on-drop stop was given */
     STOP_NO_SESSION,  /* no session could connect */
     STOP_TOO_FEW,     /* fewer sessions were up than --min-sessions requires */
-    STOP_RANK,        /* one of several ranks was lost */
+    STOP_RANK,        /* a rank was lost: one of several processes that share the load */
     STOP_SCRIPT,      /* an error in the script, see CAUSE_SCRIPT */
-    STOP_CONDITION,   /* a condition of --stop-when held */
-    STOP_CONTROL,     /* the user stopped the run with append control or on the live page */
-    STOP_NOT_YET,     /* the sessions are still at work: the result shows one moment of the run */
+    STOP_CONDITION,   /* a condition of --stop-when was met */
+    STOP_CONTROL, /* the user stopped the run on the live page or with the command `append control`
+                   */
+    STOP_NOT_YET, /* the sessions are still at work: the result shows one moment of the run */
 };
 
 /* Returns whether the run stopped as planned: its time was over, or the user stopped it. After a
- * planned stop, work that was not begun does not count as missing. */
+ * planned stop, work that had not begun does not count as missing. */
 bool stop_is_planned(enum stop_reason reason);
 
 enum verdict {
     VERDICT_VALID,
     VERDICT_DEGRADED, /* sessions or rows are missing, or something else went wrong */
-    VERDICT_INVALID,  /* the client was the bottleneck, or stood still */
+    VERDICT_INVALID,  /* the client was the bottleneck, or was suspended for a time */
     VERDICT_RUNNING,  /* the run has not ended: the result shows one moment of the run */
 };
 
 /* The kinds of problems of a run, the most severe kind first. struct result keeps the first problem
  * of each kind. The most severe problem sets the exit code. The exit reason names all problems. */
 enum problem_kind {
-    PROBLEM_RANK,        /* one of several ranks was lost */
-    PROBLEM_RUN,         /* ledgers, lost rows, limits, a client that was the bottleneck */
-    PROBLEM_INTERRUPTED, /* a signal after the sessions had ended */
+    PROBLEM_RANK, /* a rank was lost */
+    PROBLEM_RUN,  /* missing sessions, lost rows, an early stop, a client at its limit, ... */
+    PROBLEM_INTERRUPTED, /* a signal arrived after all sessions had ended */
     PROBLEM_EXPECTATION, /* a bound of --expect was missed */
     PROBLEM_FILES,       /* files of the run are incomplete or missing */
     PROBLEM_PAGE,        /* report.html could not be made */
@@ -133,7 +134,8 @@ struct problem {
     char text[PROBLEM_BYTES];
 };
 
-/* Numbers of rows of a table at a host, counted with count(*) before and after the run. */
+/* The numbers of rows that one table had at one host before and after the run. The rows were
+ * counted with count(*). */
 struct table_count {
     bool is_counted; /* both counts are known */
     uint64_t before, after;
@@ -153,34 +155,35 @@ struct server_settings {
 };
 
 struct host_result {
-    char name[280];                  /* the host as host:port; "" with one host */
+    char name[280];                  /* the host as host:port; "" if there is only one host */
     int64_t elapsed_ns, measured_ns; /* elapsed and measured time of the run */
-    const uint64_t *counters;        /* this host's counters, in result.totals */
+    const uint64_t *counters;        /* counters of this host; a part of result.totals */
     struct recorder_latency latencies[OPERATIONS];
     struct table_count *tables; /* counts of the tables, indexed by number of the table; owned */
     bool is_counted;            /* all tables were counted before and after the run */
     char reason[240];           /* reason why is_counted is false */
     struct server_settings settings; /* settings that the server reported before the run */
-    /* settings that changed during the run, with their values after the run; "": the setting is no
-     * longer reported */
+    /* settings that changed during the run, with their values after the run; the value is "" if the
+     * server no longer reports the setting */
     struct server_settings settings_changed;
 };
 
-/* The result of checking a claim about the tables that the script declares. */
+/* The result of checking one of the claims that a script makes about its tables. */
 struct invariant_result {
-    const char *claim;             /* text of the claim; borrowed from the script */
-    enum verification_state state; /* NONE: the database keeps no rows; FAILED: not checked */
-    uint64_t rows; /* number of rows that break the claim; with several hosts, at the first host at
-                      which the claim is broken */
+    const char *claim; /* text of the claim; borrowed from the script */
+    enum verification_state
+        state;     /* NONE: the database keeps no rows; FAILED: the claim could not be checked */
+    uint64_t rows; /* number of rows that break the claim; if there are several hosts, the number at
+                      the first host where rows break the claim */
     char first[160];  /* the values of the first row that breaks the claim: "1, 300.00" */
     char reason[240]; /* reason why the state is VERIFICATION_FAILED */
 };
 
 /*
- * The numbers of a result that exist in total and for each rank, apart from the counters.
+ * The numbers, except the counters, that are kept both for the whole run and for each rank.
  *
  * X(type, name, rule): a member of struct result and of struct rank_result. `rule` says how the
- * values of two ranks are joined: SUM, MAX, or REASON for the reason of an early end.
+ * values of two ranks are joined: SUM, MAX, or REASON (the more important stop_reason is kept).
  */
 /* clang-format off */
 #define RESULT_PARTS(X) \
@@ -189,17 +192,19 @@ struct invariant_result {
     X(struct batch_ledger, batches, SUM) /* all 0 without a rate */ \
     /* time from the first thread's start to the last session's end */ \
     X(int64_t, elapsed_ns, MAX) \
-    /* time from the first thread's start to the gate's opening */ \
+    /* time from the first thread's start until the gate opened. Connected sessions wait at the gate \
+     * until it opens, so that they begin to work together. */ \
     X(int64_t, connect_ns, MAX) \
-    /* time from the gate's opening to the last answer */ \
+    /* time from the opening of the gate to the last answer */ \
     X(int64_t, append_ns, MAX) \
-    /* time from the gate's opening, or the warm-up's end, to the last answer */ \
+    /* time from the opening of the gate or, if there is a warm-up, from its end, to the last answer */ \
     X(int64_t, measured_ns, MAX) \
-    X(uint64_t, sessions_cut, SUM) /* sessions whose connection append cut after a stop */ \
-    /* time from the gate's opening to the last due arrival; 0 without random arrivals */ \
+    X(uint64_t, sessions_cut, SUM) /* sessions whose connections were cut after a stop */ \
+    /* time from the opening of the gate to the last arrival that was due; 0 if arrivals are not \
+     * random */ \
     X(int64_t, last_due_ns, MAX) \
-    /* the highest number of acknowledged rows of one session that a count(*) of this session
-     * missed */ \
+    /* sessions count their own acknowledged rows with count(*); this is the greatest number of rows \
+     * that one count missed */ \
     X(uint64_t, worst_lag_rows, MAX) \
     X(enum stop_reason, stop_reason, REASON)
 /* clang-format on */
@@ -208,20 +213,20 @@ struct invariant_result {
 /* The result of one rank: a row of ranks.csv. */
 struct rank_result {
     char machine[64];
-    bool is_known; /* false: the rank was lost, and its counts are its last report */
+    bool is_known; /* false: the rank was lost, and the counts are from its last report */
     RESULT_PARTS(RESULT_AS_MEMBER)
     uint64_t counters[RECORDER_COUNTERS],
-        warm_up[RECORDER_COUNTERS]; /* sums of the counters over the rank's sessions, of the whole
-                                       run and of the warm-up */
+        warm_up[RECORDER_COUNTERS]; /* sums over the rank's sessions: `counters` for the whole run,
+                                       `warm_up` for the warm-up only */
     int64_t start_mono_ns;          /* monotonic start of the run, on the rank's own clock */
-    int64_t gate_late_ns;    /* time from the start that all ranks agreed on until the gate of this
-                                rank opened */
+    int64_t gate_late_ns;    /* how much later than agreed between the ranks the gate of this rank
+                                opened; 0 = in time */
     int64_t clock_offset_ns; /* difference of the rank's clock from rank 0's clock, at the end */
-    int64_t clock_error_ns;  /* the largest error of clock_offset_ns */
+    int64_t clock_error_ns;  /* the largest possible error of clock_offset_ns */
     int64_t clock_drift_ns;  /* change of clock_offset_ns since the start */
-    int64_t clock_drift_error_ns; /* the largest error of clock_drift_ns */
-    unsigned hosts_here; /* number of servers that seem to run on the rank's machine, so the rank
-                            looked for their processes; 0: no server */
+    int64_t clock_drift_error_ns; /* the largest possible error of clock_drift_ns */
+    unsigned hosts_here; /* number of servers that seem to run on the rank's machine; the rank
+                            looked for their processes */
     struct resource_summary resources;
     struct trace_sum *trace; /* the I/O trace of the rank, with times on rank 0's clock; owned; NULL
                                 if nothing was traced */
@@ -231,37 +236,38 @@ struct rank_result {
 
 struct result {
     int64_t started_wall_ns; /* start of the run, since 1970-01-01 UTC */
-    /* monotonic start of the run; reports show the times of causes since this moment */
+    /* monotonic start of the run; reports show the times of causes relative to this moment */
     int64_t start_mono_ns;
     RESULT_PARTS(RESULT_AS_MEMBER)
     int64_t disconnect_ns;        /* time from the last answer to the end of the last session */
     double throughput_rows_per_s; /* acknowledged rows / elapsed time */
-    double rate_achieved_percent; /* share of --rate that was reached; -1 = no rate, or the run was
-                                     too short */
+    double rate_achieved_percent; /* share of --rate that was reached; -1 = the run had no rate or
+                                     was too short */
 
     struct verification verification;
     struct row_verification row_verification;
-    /* number of tables of the script; with a script `verification` is unused */
+    /* number of the script's tables; 0 without a script. A run with a script fills `datasets` and
+     * not `verification`. */
     size_t dataset_count;
-    /* results for the datasets, indexed by number of the dataset; owned. The fleet fills the rows
-     * added and taken, and verify_result fills the rest */
+    /* verifications of the script's tables, indexed by number of the table; owned. The fleet sets
+     * the numbers of added and removed rows, and verify_result sets the rest. */
     struct verification *datasets;
-    size_t invariant_count; /* number of claims, as many as the script declares; 0 before
-                               verify_result */
-    bool lacks_invariants;  /* append was out of memory, so the claims were not checked */
+    size_t invariant_count; /* number of the script's claims; 0 before verify_result is called */
+    bool lacks_invariants;  /* the claims were not checked because this program was out of memory */
     /* results for the claims, indexed by number of the claim; owned */
     struct invariant_result *invariants;
-    size_t metric_count; /* number of metrics, as many as the script declares; 0 in a search */
+    size_t metric_count;        /* number of the script's metrics; 0 in a search */
     struct metric_sum *metrics; /* sums of the metrics, indexed by number of the metric; owned */
-    size_t rank_count;          /* number of ranks; 0 without ranks */
+    size_t rank_count;          /* number of ranks; 0 in a run without ranks */
     struct rank_result *ranks;  /* results of the ranks, indexed by number of the rank; owned */
     unsigned resource_rank;     /* number of the rank that `resources` describes */
-    int64_t gate_late_ns; /* time from the start that all ranks agreed on until the gate of this
-                             process opened */
-    /* number of sessions whose threads still run the script and need the plan */
+    int64_t gate_late_ns; /* how much later than agreed between the ranks the gate of this process
+                             opened; 0 = in time */
+    /* number of sessions whose threads did not end: they still run the script, so the plan must not
+     * be freed */
     uint64_t sessions_left;
-    uint64_t sessions_ended; /* number of cut sessions whose work was still running at the server,
-                                so that append ended the work there */
+    uint64_t sessions_ended; /* number of sessions whose connections were cut while the server still
+                                did their work, so that this program ended the work at the server */
 
     int64_t table_bytes_before; /* size of the run's tables on disk before the run; -1 = unknown */
     int64_t table_bytes_after;  /* size of the run's tables on disk after the run; -1 = unknown */
@@ -270,40 +276,40 @@ struct result {
     struct causes causes;
     struct event_list events; /* events of the run; event_list_fini frees them */
     char metrics_note[200]; /* reason why --metrics-file is out of date; "" when it is up to date */
-    struct transaction_log_counts log; /* numbers of rows of the log of transactions */
+    struct transaction_log_counts log; /* numbers of rows in the log of transactions */
     struct findings findings;          /* the limits that were hit */
     size_t host_count;                 /* number of hosts, at least 1 */
     struct host_result *hosts; /* results of the hosts, indexed by number of the host; owned */
     unsigned host;             /* number of the host that was set up first */
     size_t table_count;        /* number of tables at each host */
-    bool are_hosts_known;      /* a table has shown whether the hosts are one database */
-    bool are_hosts_one;        /* the hosts seem to be one database */
+    bool are_hosts_known; /* the counts of a table have shown whether the hosts are one database */
+    bool are_hosts_one;   /* the hosts seem to be one database */
     size_t session_count;
-    /* results of the sessions, indexed by number of the session; owned; NULL before the sessions
-     * ended */
+    /* results of the sessions, indexed by number of the session; owned; NULL until all sessions
+     * have ended */
     struct session_summary *session_list;
     struct fairness fairness;
     size_t stage_count;      /* number of stages; 0 in a run without stages */
-    struct interval *stages; /* the stages that the run reached, in their order; owned */
-    size_t change_count;     /* number of changes by hand */
-    struct change *changes;  /* changes in the order in which they were made; owned */
-    /* mean requested rate, per second; for a run with changes by hand */
+    struct interval *stages; /* the stages that the run reached, in order of time; owned */
+    size_t change_count;     /* number of changes that the user made during the run */
+    struct change *changes;  /* these changes, in order of time; owned */
+    /* mean of the requested rate, per second; used if the user changed the run */
     double changed_rate;
-    uint64_t least_sessions; /* number of sessions that had to be up for the run to go on */
-    /* with STOP_CONDITION: the condition, and the value that met the condition */
+    uint64_t least_sessions; /* number of --min-sessions: the run stops when fewer are up */
+    /* for STOP_CONDITION: the condition that was met, and the value that met it */
     char stop_condition[RESULT_CONDITION_BYTES];
-    uint64_t sessions_up; /* STOP_TOO_FEW: number of sessions that were up */
+    uint64_t sessions_up; /* for STOP_TOO_FEW: number of sessions that were up */
     struct resource_summary resources;
-    struct trace_sum *trace; /* the I/O trace (trace/trace.h); owned, freed with free; with ranks
-                                the sum of the ranks' traces; NULL without --io-trace */
-    struct waits *waits;  /* waits of the sessions; with ranks, only the waits of rank 0's sessions;
-                             owned; NULL: the waits were not polled */
-    char waits_note[240]; /* reason why the waits were not polled although the user asked for
-                             them; else "" */
+    struct trace_sum *trace; /* the I/O trace (trace/trace.h); in a run with ranks, the sum of their
+                                traces; owned, freed with free; NULL without --io-trace */
+    struct waits *waits;     /* waits of the sessions; in a run with ranks, only those of rank 0's
+                                sessions; owned; NULL: the waits were not polled */
+    char waits_note[240];    /* reason why the waits were not polled although the user asked for
+                                them; else "" */
     struct kernel_waits *kernel_waits; /* the waits of the server's threads (trace/switches.h);
                                           owned, freed with free; NULL without --waits=kernel */
-    struct server_limits server; /* facts that the server reports about itself; version "" when it
-                                    did not report its version */
+    struct server_limits
+        server; /* facts that the server reports about itself; its version is "" if unknown */
     struct connection_info connection;
     char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" where the database has only one */
     char removal[320]; /* commands that remove what the run leaves in the database; "" = the run
@@ -311,35 +317,37 @@ struct result {
 
     enum verdict verdict;
     char verdict_reason[240]; /* reason for the verdict: one line, never empty */
-    /* the reason for VALID, kept while incomplete files make the verdict DEGRADED; else "" */
+    /* while the verdict is DEGRADED only because files are incomplete: the reason for VALID, which
+     * becomes the verdict when the files are complete; otherwise "" */
     char valid_reason[240];
     struct problem problems[PROBLEM_KINDS];
     enum exit_code exit_code;
     char exit_reason[PROBLEM_BYTES]; /* reason for the exit code: one line for stderr; empty when
                                         exit_code is 0 */
-    /* judged expectations; borrowed; NULL without --expect */
+    /* the expectations, already checked; borrowed; NULL without --expect */
     const struct expectations *expectations;
 };
 
 extern const char *const stop_reason_names[]; /* names of the reasons; NULL for STOP_NOT_YET */
 extern const char *const verdict_names[];     /* names of the verdicts: "VALID", ... */
 
-/* result_copy_part copies a rank's part out of the rank's result. result_add_part adds a part to
- * the result of all ranks. */
+/* result_copy_part copies the members of RESULT_PARTS, the counters of the run, and its start from
+ * a rank's own result to `part`. result_add_part joins the members of RESULT_PARTS in `part` with
+ * those in `result`, the result of all ranks. */
 void result_copy_part(const struct result *result, struct rank_result *part);
 void result_add_part(struct result *result, const struct rank_result *part);
 
-/* Returns how often the run was changed by hand; marks do not count. */
+/* Returns how many changes the user made during the run, without marks, which change nothing. */
 size_t result_count_steered(const struct result *result);
 
-/* Adds a stage. When out of memory, the stage is missing. */
+/* Adds a copy of the stage to the result. Does nothing when out of memory. */
 void result_add_stage(struct result *result, const struct interval *stage);
 
 /* Returns whether every row was read back, which makes the number of lost rows certain. */
 bool result_is_read_back(const struct result *result);
 
-/* Returns how many acknowledged rows may be lost: as found by reading the rows back, or computed
- * from the counts if the rows were not read back. */
+/* Returns the greatest possible number of acknowledged rows that are lost. The number is known from
+ * reading the rows back or, if they were not read back, is computed from the row counts. */
 uint64_t result_lost_at_most(const struct result *result);
 
 /* Describes the number of lost rows as far as it is known: "3", "up to 3", "2 to 3". */
@@ -348,17 +356,17 @@ const char *result_describe_lost(const struct result *result, char text[RESULT_L
 /* Returns the value of a setting; NULL when the list does not have it. */
 const char *server_setting(const struct server_settings *settings, const char *name);
 
-/* Describes the first server setting that changed during the run, of the first host with a change;
- * "" when no setting changed. */
+/* Describes a server setting that changed during the run: the first changed setting of the first
+ * host that has one. Returns "" when no setting changed. */
 const char *result_describe_change(const struct result *result, char text[RESULT_CHANGE_BYTES]);
 
 /* Returns the number of rows in the table that this run cannot have written, as far as it is
  * known. */
 uint64_t result_surplus(const struct result *result);
 
-/* Allocates the results of `hosts` hosts, each with counts of `tables` tables, and with a script
- * the verification of each table. Returns false when out of memory; result_free frees what was
- * allocated. */
+/* Allocates the results of `hosts` hosts, each with the counts of `tables` tables. If has_script,
+ * also allocates a verification for each table. Returns false when out of memory; result_free frees
+ * what was allocated. */
 bool result_allocate_tables(struct result *result, size_t hosts, size_t tables, bool has_script);
 
 /* Allocates empty sums for the metrics of the script. Returns false when out of memory. */
@@ -368,19 +376,20 @@ bool result_allocate_metrics(struct result *result, const struct script *script)
  * Replaces earlier results. When out of memory, sets invariant_count to 0 and lacks_invariants. */
 void result_allocate_invariants(struct result *result, size_t count);
 
-/* The number of rows by which a run changed a table: added rows less removed rows. */
+/* The number of rows by which a run changed a table: added rows minus removed rows. */
 struct row_change {
-    int64_t least, most; /* the difference is the number of rows in doubt */
+    int64_t least, most; /* smallest and greatest possible number, because of rows in doubt */
 };
 
-/* Joins the counts of all hosts for table number `table`, which the run changed by `written`. Fills
- * rows_before, rows_after and the state. If a host to which the run wrote was not counted, the
- * state is VERIFICATION_FAILED, with the reason.
+/* Joins the row counts of all hosts for table number `table`. `written` is the number of rows by
+ * which the run changed the table. Fills rows_before, rows_after, the state and, if the state is
+ * VERIFICATION_FAILED, the reason.
  *
- * The hosts are one database if all hosts had the same count before the run, and if afterwards all
- * hosts show the change `written`, or the changes of the hosts add up to much more than `written`.
- * For one database, the count of the host that shows the most changes is used; for separate
- * databases, the counts are added up. If the counts fit neither case, the state is
+ * The function treats the hosts as one database if all hosts had the same count before the run, and
+ * if the count of every host then changed by `written`, or the changes of all hosts add up to much
+ * more than `written`. It then uses the count of the host with the greatest change. If the hosts
+ * are separate databases, it adds up their counts; the state is VERIFICATION_FAILED if a host to
+ * which the run wrote was not counted. If the counts fit neither case, the state is
  * VERIFICATION_FAILED. result->are_hosts_one becomes true if every table that changed shows that
  * the hosts are one database. */
 void result_join_hosts(struct result *result, size_t table, const struct row_change *written,
