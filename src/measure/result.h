@@ -98,9 +98,8 @@ enum stop_reason {
     STOP_RANK,        /* a rank was lost: one of several processes that share the load */
     STOP_SCRIPT,      /* an error in the script, see CAUSE_SCRIPT */
     STOP_CONDITION,   /* a condition of --stop-when was met */
-    STOP_CONTROL, /* the user stopped the run on the live page or with the command `append control`
-                   */
-    STOP_NOT_YET, /* the sessions are still at work: the result shows one moment of the run */
+    STOP_CONTROL,     /* the user stopped the run on the live page or with `append control` */
+    STOP_NOT_YET,     /* the sessions are still at work: the result shows one moment of the run */
 };
 
 /* Returns whether the run stopped as planned: its time was over, or the user stopped it. After a
@@ -170,9 +169,9 @@ struct host_result {
 
 /* The result of checking one of the claims that a script makes about its tables. */
 struct invariant_result {
-    const char *claim; /* text of the claim; borrowed from the script */
-    enum verification_state
-        state;     /* NONE: the database keeps no rows; FAILED: the claim could not be checked */
+    const char *claim;             /* text of the claim; borrowed from the script */
+    enum verification_state state; /* NONE: the database keeps no rows; FAILED: the claim could not
+                                      be checked */
     uint64_t rows; /* number of rows that break the claim; if there are several hosts, the number at
                       the first host where rows break the claim */
     char first[160];  /* the values of the first row that breaks the claim: "1, 300.00" */
@@ -192,19 +191,20 @@ struct invariant_result {
     X(struct batch_ledger, batches, SUM) /* all 0 without a rate */ \
     /* time from the first thread's start to the last session's end */ \
     X(int64_t, elapsed_ns, MAX) \
-    /* time from the first thread's start until the gate opened. Connected sessions wait at the gate \
-     * until it opens, so that they begin to work together. */ \
+    /* time from the first thread's start until the gate opened; connected sessions wait for this \
+     * moment, so that they begin to work together */ \
     X(int64_t, connect_ns, MAX) \
     /* time from the opening of the gate to the last answer */ \
     X(int64_t, append_ns, MAX) \
-    /* time from the opening of the gate or, if there is a warm-up, from its end, to the last answer */ \
+    /* time from the opening of the gate or, if there is a warm-up, from its end to the last \
+     * answer */ \
     X(int64_t, measured_ns, MAX) \
     X(uint64_t, sessions_cut, SUM) /* sessions whose connections were cut after a stop */ \
     /* time from the opening of the gate to the last arrival that was due; 0 if arrivals are not \
      * random */ \
     X(int64_t, last_due_ns, MAX) \
-    /* sessions count their own acknowledged rows with count(*); this is the greatest number of rows \
-     * that one count missed */ \
+    /* sessions count their own acknowledged rows with count(*); this is the greatest number of \
+     * rows that one count missed */ \
     X(uint64_t, worst_lag_rows, MAX) \
     X(enum stop_reason, stop_reason, REASON)
 /* clang-format on */
@@ -308,8 +308,8 @@ struct result {
                                 them; else "" */
     struct kernel_waits *kernel_waits; /* the waits of the server's threads (trace/switches.h);
                                           owned, freed with free; NULL without --waits=kernel */
-    struct server_limits
-        server; /* facts that the server reports about itself; its version is "" if unknown */
+    struct server_limits server; /* facts that the server reports about itself; `version` is "" if
+                                    the version is unknown */
     struct connection_info connection;
     char engine[ROW_TYPE_NAME_BYTES]; /* storage engine; "" where the database has only one */
     char removal[320]; /* commands that remove what the run leaves in the database; "" = the run
@@ -331,9 +331,9 @@ struct result {
 extern const char *const stop_reason_names[]; /* names of the reasons; NULL for STOP_NOT_YET */
 extern const char *const verdict_names[];     /* names of the verdicts: "VALID", ... */
 
-/* result_copy_part copies the members of RESULT_PARTS, the counters of the run, and its start from
- * a rank's own result to `part`. result_add_part joins the members of RESULT_PARTS in `part` with
- * those in `result`, the result of all ranks. */
+/* result_copy_part copies the members of RESULT_PARTS, the counters, and the start of the run from
+ * a rank's own result to `part`. result_add_part adds the members of RESULT_PARTS and the counters
+ * of `part` to the result of all ranks. */
 void result_copy_part(const struct result *result, struct rank_result *part);
 void result_add_part(struct result *result, const struct rank_result *part);
 

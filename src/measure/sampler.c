@@ -21,8 +21,8 @@ enum {
 #define INTERVAL_NS MONO_NS_PER_S
 #define SAMPLE_DEFAULT_NS (3 * MONO_NS_PER_S)
 
-/* The longest sleep in nap. The sleep is short, so that other threads use little CPU time
- * meanwhile. */
+/* The longest time for which nap sleeps. The time is short, because nap must know how much CPU time
+ * the other threads can use during the sleep. */
 #define SLEEP_NS (200 * MONO_NS_PER_MS)
 
 static const struct cpu_shares unknown_shares = {-1, -1, -1};
@@ -41,7 +41,8 @@ struct reading {
 struct hold {
     bool is_on;
     int64_t start_ns;
-    /* sum of share × time, over the time in which the share is known */
+    /* percent_ns: sum of share × duration of the samples in which the share is known; known_ns: sum
+     * of these durations */
     struct cpu_shares percent_ns;
     struct cpu_shares known_ns;
     int64_t server_memory_bytes; /* highest reading; -1 = unknown */
@@ -68,8 +69,8 @@ struct sampler {
     struct reading first;
     struct reading work;   /* reading at the beginning of the work; equal to `first` until then */
     struct reading last;   /* reading at the start of the current sample */
-    int64_t work_start_ns; /* moment at which the gate opened, since the start of the run; -1 = not
-                              yet */
+    int64_t work_start_ns; /* time from the start of the run until the gate opened and the sessions
+                              began to work; -1 = not yet */
     struct server_reading first_server; /* first reading of the work with a known CPU time */
     struct server_reading last_server;  /* last reading of the work with a known CPU time */
     struct reading work_end; /* reading at the last answer; before that, the latest reading */
@@ -135,8 +136,8 @@ static void read_gauges(struct sampler *sampler, struct server_reading *server)
     note_sessions(sampler);
     const struct procfs_status own = procfs_read_own(sampler->proc);
     peaks->client_memory_bytes = MAX(peaks->client_memory_bytes, own.resident_bytes);
-    /* the budget of a reading is the time since the previous reading, so that readings between
-     * samples do not add to the cost */
+    /* a reading may use a fixed share of the time since the previous reading, so additional
+     * readings between two samples do not raise the total cost */
     const int64_t now_ns = mono_now_ns();
     server_process_read(sampler->server,
                         MIN(now_ns - sampler->last_read_ns, sampler->config.sample_interval_ns),
@@ -188,8 +189,8 @@ static double percent_of(double part, double whole)
 
 /* Returns the CPU shares between two readings. The kernel may count the host's time in ticks but
  * the processes' time exactly, so the host's share is raised to the sum of the shares of client and
- * server. A cgroup that the user named may contain append: then the larger of the two shares counts
- * instead of the sum. */
+ * server. If the user named a cgroup, the host's share is raised to the larger of the two shares
+ * instead, because this program may be in the cgroup. */
 static struct cpu_shares shares_of(const struct sampler *sampler, const struct reading *from,
                                    const struct reading *to)
 {
@@ -207,7 +208,7 @@ static struct cpu_shares shares_of(const struct sampler *sampler, const struct r
     }
     const double parts = is_cgroup ? fmax(shares.server, shares.client)
                                    : fmax(shares.server, 0) + fmax(shares.client, 0);
-    /* the kernel's count of iowait sometimes falls, and so does the total */
+    /* total_ticks may fall, because the kernel's count of iowait sometimes falls */
     if (from->is_host_known && to->is_host_known && to->host.total_ticks > from->host.total_ticks) {
         const double busy = (double)to->host.busy_ticks - (double)from->host.busy_ticks;
         const double total = (double)(to->host.total_ticks - from->host.total_ticks);
@@ -292,7 +293,7 @@ bool sampler_hold_has_sample(struct sampler *sampler)
         return true;
     }
     pthread_mutex_lock(&sampler->lock);
-    /* the client's share is known in every sample */
+    /* the client's share is known in every sample, so the time is 0 only without a sample */
     const bool has_sample = sampler->hold.known_ns.client > 0;
     pthread_mutex_unlock(&sampler->lock);
     return has_sample;
@@ -316,8 +317,8 @@ void sampler_end_hold(struct sampler *sampler, struct level *level)
     level->client_memory_bytes = hold.client_memory_bytes;
 }
 
-/* Returns how long the machine has slept since boot: CLOCK_MONOTONIC stands still while the machine
- * sleeps. */
+/* Returns how long the machine has slept since boot. CLOCK_BOOTTIME includes this time,
+ * CLOCK_MONOTONIC does not. */
 static int64_t machine_asleep_ns(void)
 {
     const int64_t awake_ns = mono_now_ns();
@@ -346,8 +347,8 @@ void sampler_summarise(struct sampler *sampler, struct resource_summary *summary
                  "the reads and writes of the server's processes are unknown: the processes were "
                  "not found, had ended, or belong to another user (run as root)");
     }
-    /* in a short run one sample contains the work together with connecting and disconnecting, so
-     * the mean of the work may be higher than any sample */
+    /* in a short run, one sample includes not only the work but also connecting and disconnecting,
+     * so the mean during the work may be higher than any sample */
     cpu_shares_raise(&summary->max_cpu, &summary->cpu_at_max, &summary->mean_cpu);
     summary->client_cpu_s =
         (double)(sampler->last.client_cpu_ns - sampler->first.client_cpu_ns) / MONO_NS_PER_S;
@@ -362,13 +363,14 @@ void sampler_summarise(struct sampler *sampler, struct resource_summary *summary
     summary->suspended_ns += asleep_ns >= SAMPLER_SUSPENDED_NS ? asleep_ns : 0;
 }
 
-/* Sleeps until moment_ns or until woken, but at most for SLEEP_NS. The caller holds the lock. If
- * the process was suspended meanwhile, adds the time to suspended_ns.
+/* Sleeps until moment_ns or until another thread wakes the thread, but at most for SLEEP_NS. The
+ * caller holds the lock. If the process was suspended during the sleep, adds the time of the
+ * suspension to suspended_ns.
  *
- * A thread that wakes up late either waited for a CPU or was suspended: stopped by a signal or a
- * debugger, frozen, or in a virtual machine that was paused. The kernel counts the wait for a CPU.
- * If the process was suspended, its other threads also used no CPU time except during the sleep and
- * the wait. */
+ * A thread that wakes up late has waited for a CPU or was suspended: stopped by a signal or a
+ * debugger, frozen, or in a virtual machine that was paused. The kernel measures the wait for a
+ * CPU. The rest of the delay counts as suspension if the process used little CPU time, because a
+ * suspended process uses none. */
 static void nap(struct sampler *sampler, int64_t moment_ns)
 {
     const int64_t longest_ns = mono_now_ns() + SLEEP_NS;
@@ -392,7 +394,8 @@ static void nap(struct sampler *sampler, int64_t moment_ns)
     }
 }
 
-/* Returns the next multiple of the period after now; periods that have passed are skipped. */
+/* Returns the first moment after now that is a multiple of the period after the start of the run.
+ */
 static int64_t next_tick(const struct sampler *sampler, int64_t period_ns)
 {
     const int64_t start_ns = sampler->config.run_start_ns;
@@ -401,7 +404,7 @@ static int64_t next_tick(const struct sampler *sampler, int64_t period_ns)
 }
 
 /* Prepares the first turn. Raises the thread's own priority, because thousands of runnable sessions
- * would make readings late and long. Without the privilege to raise it, the priority stays. */
+ * would make readings late and long. Without the privilege, the priority does not change. */
 static void begin_turns(struct sampler *sampler)
 {
     (void)setpriority(PRIO_PROCESS, 0, SAMPLER_NICE);
@@ -411,8 +414,8 @@ static void begin_turns(struct sampler *sampler)
     sampler->has_begun = true;
 }
 
-/* Takes the readings for the beginning of the work. If both events arrived at once, the work is
- * already over, and the readings from before the work are kept. */
+/* Takes the readings for the beginning of the work. If SAMPLER_WORK_DONE is among the events, the
+ * work is already over, and the readings from before the work are kept. */
 static void begin_work(struct sampler *sampler, unsigned events)
 {
     const bool is_over = (events & SAMPLER_WORK_DONE) != 0 && sampler->work_start_ns < 0;
@@ -427,7 +430,7 @@ static void begin_work(struct sampler *sampler, unsigned events)
 }
 
 /* Moves to the next stage that has not ended at now_ns. The last stage ends with the work, so that
- * the stages add up to the run. `go_ns`: the opening of the gate. */
+ * the stages add up to the run. go_ns is the moment at which the gate opened. */
 static void enter_stage(struct sampler *sampler, int64_t go_ns, int64_t now_ns)
 {
     const struct ramp *stages = sampler->config.stages;
@@ -466,7 +469,7 @@ static void take_stage(struct sampler *sampler, int64_t go_ns, struct sampler_tu
     stage->stage = sampler->stage;
     stage->target = (uint64_t)stages->stages[sampler->stage - 1].target;
     stage->rows_held = rows_held(sampler);
-    /* a stage does not have the counts of the warm-up, so it does not have the time of the warm-up
+    /* the counts of a stage do not include the warm-up, so its time must not include the warm-up
      * either */
     stage->start_ns = MAX(stage->start_ns, warm_ns);
     turn->has_stage &= stage->start_ns < stage->end_ns;
@@ -493,8 +496,8 @@ static void end_work(struct sampler *sampler)
     }
 }
 
-/* Takes the interval before the sample: an interval is quick to take, a sample of many processes is
- * not. */
+/* Takes the interval before the sample, because an interval takes little time, but a sample of many
+ * processes takes long. */
 void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
 {
     if (!sampler->has_begun) {
@@ -540,8 +543,7 @@ void sampler_wait(struct sampler *sampler, struct sampler_turn *turn)
     if (is_interval_due) {
         sampler->next_interval_ns = next_tick(sampler, INTERVAL_NS);
     }
-    /* a sample reads everything that SAMPLER_READ asks for, so a due sample needs no other
-     * reading */
+    /* if a sample is due, it includes the reading that SAMPLER_READ asks for */
     if ((events & SAMPLER_READ) != 0 && !turn->is_sample_due) {
         struct server_reading server;
         read_gauges(sampler, &server);
@@ -588,7 +590,7 @@ bool sampler_read(struct sampler *sampler, struct sample *taken)
     return true;
 }
 
-/* Frees a sampler, which may be only partly made. */
+/* Frees a sampler, even if only some of its members have been initialised. */
 static void destroy(struct sampler *sampler)
 {
     server_process_destroy(sampler->server);

@@ -9,22 +9,23 @@
  * CPU is the share of all CPUs of this host over an interval (all CPUs busy = 100 %). The server's
  * share is the CPU time of its process tree, including reaped children. The client's share is the
  * CPU time of this process. A kernel that counts the host's CPU time in ticks misses some of this
- * time, so the host's share is raised to the sum of the other two shares if it is lower. Samples
- * shorter than SAMPLER_SHORT_NS do not set a maximum, unless all samples are that short. No maximum
- * is below the mean.
+ * time, so a host's share that is lower than the sum of the other two shares is raised to this sum.
+ * Samples shorter than SAMPLER_SHORT_NS do not set a maximum, unless all samples are that short. No
+ * maximum is below the mean.
  *
- * The server's CPU time during the work is the difference of two readings, when the gate opens and
- * after the last answer. Each reading is some milliseconds late. The difference includes all
- * processes that run at the second reading. It includes a process that ended between the readings
- * if its parent waited for it or if the cgroup counts it. It does not include a process that no
- * reading saw and for which no parent in the tree waited.
+ * The server's CPU time during the work is the difference of two readings: one when the gate opens
+ * (sessions may then begin to work), and one after the last answer. Each reading is some
+ * milliseconds late. The difference includes all processes that run at the second reading. It
+ * includes a process that ended between the readings if its parent waited for it or if the cgroup
+ * counts it. It does not include a process that no reading saw and for which no parent in the tree
+ * waited.
  *
- * I/O is read with every sample, when the gate opens and after the last answer: see io.h.
+ * I/O is read with every sample, and also when the gate opens and after the last answer: see io.h.
  *
  * Memory is the memory of the server: see enum memory_source. It is read with every sample, and
  * also when the gate opens and when the first session has finished, so that a run shorter than an
- * interval also has a reading with all sessions. These readings count for the sample in which they
- * fall.
+ * interval also has a reading with all sessions. Each of these readings belongs to the sample
+ * during which it was taken.
  */
 #ifndef MEASURE_SAMPLER_H
 #define MEASURE_SAMPLER_H
@@ -39,17 +40,17 @@
 
 #define SAMPLER_SHORT_NS INT64_C(500000000)
 
-/* The shortest time that counts as standing still: a time for which this program did not run,
- * although it was not waiting for a CPU. */
+/* The shortest time that counts as a suspension of this program: a time in which the program should
+ * have run, did not run, and did not wait for a CPU. */
 #define SAMPLER_SUSPENDED_NS INT64_C(1000000000)
 
 /* The source of the figure for the server's memory. */
 enum memory_source {
     MEMORY_UNKNOWN, /* no server process was found on this machine */
     MEMORY_SELF,    /* the database is embedded: RSS of this program */
-    MEMORY_PSS,     /* PSS of the server's processes: private memory of each, shared memory once */
-    MEMORY_RSS,     /* PSS is unreadable: private part of every RSS plus the largest shared part */
-    MEMORY_CGROUP,  /* anonymous and shared memory of the server's cgroup */
+    MEMORY_PSS,     /* PSS of the server's processes, which counts shared memory only once */
+    MEMORY_RSS, /* if PSS cannot be read: private parts of all RSS plus the largest shared part */
+    MEMORY_CGROUP, /* anonymous and shared memory of the server's cgroup */
 };
 
 /* The place where a server listens on this machine. */
@@ -58,7 +59,8 @@ struct server_place {
     const char *socket; /* Unix socket of the server, or its folder; NULL = TCP */
 };
 
-/* The ways to find the server. If all members are zero, append does not look for the server. */
+/* The ways to find the server. If all members are zero, this program does not look for the
+ * server. */
 struct server_selector {
     bool is_embedded;
     bool is_remote;     /* the server is on another machine: do not look for it */
@@ -78,9 +80,9 @@ struct cpu_shares {
     double client;
 };
 
-/* Returns the share of all programs except the server and append; negative = unknown. If the server
- * is on this machine (has_server) but its share is unknown, all CPU time except that of append
- * counts as the CPU time of the server. */
+/* Returns the CPU share of all programs except the server and this program; negative = unknown. If
+ * the server is on this machine (has_server) but its share is unknown, all CPU time that this
+ * program did not use counts as CPU time of the server. */
 double cpu_others(const struct cpu_shares *shares, bool has_server);
 
 /* Raises each share in *max to the share in *shares if the share in *shares is higher. Sets *at_max
@@ -100,8 +102,8 @@ struct sample {
     unsigned server_threads;
     uint64_t client_memory_bytes; /* RSS of this program */
     struct io_reading io;         /* growth of the counts in the interval */
-    int64_t table_bytes; /* size of the run's tables on disk at end_ns, which the caller sets;
-                            negative = unknown */
+    int64_t table_bytes; /* size of the run's tables on disk at end_ns; set by the caller; negative
+                            = unknown */
     /* number of rows at end_ns: rows from before the run plus acknowledged rows */
     uint64_t rows_held;
 };
@@ -118,21 +120,21 @@ struct sampler_config {
     uint64_t rows_before;      /* number of rows in the run's tables before the run */
     const struct ramp *stages; /* stages of the run; the first stage begins with the work; borrowed;
                                   NULL or an empty ramp: the run has no stages */
-    int64_t warm_up_ns;    /* time from the beginning of the work that the figures do not include */
-    const char *stat_path; /* path of the file to read; NULL = /proc/stat */
+    int64_t warm_up_ns;        /* length of the warm-up, which the figures do not include */
+    const char *stat_path;     /* path of the file to read; NULL = /proc/stat */
 };
 
 /* The maxima and means of a run, and how they were obtained. */
 struct resource_summary {
     struct cpu_shares max_cpu;        /* the highest shares; they may be from different intervals */
     struct cpu_shares cpu_at_max;     /* shares in the interval of max_cpu.host */
-    struct cpu_shares mean_cpu;       /* mean shares from the gate to the last answer */
+    struct cpu_shares mean_cpu;       /* mean from the gate's opening to the last answer */
     int64_t max_server_memory_bytes;  /* highest memory of the server; negative = unknown */
     uint64_t max_client_memory_bytes; /* the highest RSS of this program */
     uint64_t bare_client_memory_bytes; /* the RSS before the first session; 0 = unknown */
-    double client_cpu_s;               /* CPU time of append, user + system, over the run */
-    /* CPU time of the server, user + system, from the gate to the last answer; with several ranks,
-     * of the servers of all machines; negative = unknown */
+    double client_cpu_s;               /* CPU time of this program in the run, user + system */
+    /* CPU time of the server, user + system, from the opening of the gate to the last answer; in a
+     * run with several ranks, the sum for the servers on all machines; negative = unknown */
     double server_cpu_s;
     unsigned hosts_measured; /* number of the target's hosts that server_cpu_s includes */
     int64_t suspended_ns;    /* time for which this program was stopped, frozen, asleep or paused */
@@ -143,9 +145,9 @@ struct resource_summary {
     char server_name[32];  /* command name of server_pid */
     char server_note[320]; /* reason why the server was not found or figures are limited; or "" */
     unsigned cpus;
-    char client_bound[80]; /* reason why only this program cannot use all CPUs: "append may use 1 of
-                              2 CPUs"; "" = no reason is known */
-    struct io_reading io;  /* growth of the I/O counts from the gate to the last answer */
+    char client_bound[80]; /* reason why this program cannot use all CPUs although other programs
+                              can: "append may use 1 of 2 CPUs"; "" = no reason is known */
+    struct io_reading io;  /* growth of the I/O counts from the gate's opening to the last answer */
     double max_device_busy_percent; /* highest busy share of the device in a sample; negative =
                                        unknown */
     struct io_description io_of;
@@ -165,7 +167,7 @@ int64_t sampler_run_start_ns(const struct sampler *sampler);
 /* Reasons to wake the measuring thread. */
 enum sampler_event {
     SAMPLER_STOP = 1,       /* the measuring thread must take its last turn */
-    SAMPLER_WORK_BEGUN = 2, /* the gate has opened: the means start here */
+    SAMPLER_WORK_BEGUN = 2, /* the gate has opened: means are taken from here on */
     SAMPLER_WORK_DONE = 4,  /* the last answer has arrived, or the work was stopped */
     SAMPLER_READ = 8, /* the measuring thread must read memory soon, without taking a sample */
 };
@@ -177,14 +179,13 @@ void sampler_wake(struct sampler *sampler, enum sampler_event event);
  * monotonic moment at which the gate opens. `sampler` may be NULL. */
 void sampler_begin_work(struct sampler *sampler, int64_t go_ns);
 
-/* The tasks of one turn of the measuring thread. */
+/* What the measuring thread has to do in one turn, after one call of sampler_wait. */
 struct sampler_turn {
     bool has_begun;        /* the gate has opened since the previous turn */
     bool has_interval;     /* `interval` is filled */
     bool is_sample_due;    /* the caller must call sampler_read */
     bool is_last;          /* this is the last turn, after SAMPLER_STOP */
-    int64_t work_start_ns; /* moment at which the gate opened, since the start of the run; -1 = not
-                              yet */
+    int64_t work_start_ns; /* time from the start of the run until the gate opened; -1 = not yet */
     struct interval interval;              /* the interval that has just ended, if has_interval */
     bool has_stage;                        /* `stage` is filled */
     struct interval stage;                 /* the stage that has just ended, if has_stage */
@@ -192,9 +193,10 @@ struct sampler_turn {
                                               sampler */
 };
 
-/* Called by the measuring thread only, in a loop until the last turn. sampler_wait sleeps until an
- * interval, a sample or the end of a stage is due, or until sampler_wake. sampler_read takes the
- * sample of the turn; it returns false if no time has passed since the previous sample. */
+/* Only the measuring thread calls these functions, in a loop until the last turn. sampler_wait
+ * sleeps until an interval, a sample or the end of a stage is due, or until another thread calls
+ * sampler_wake. sampler_read takes the sample of the turn, and returns false if no time has passed
+ * since the previous sample. */
 void sampler_wait(struct sampler *sampler, struct sampler_turn *turn);
 bool sampler_read(struct sampler *sampler, struct sample *sample);
 
@@ -210,11 +212,12 @@ void sampler_end(struct sampler *sampler, struct resource_summary *summary);
 extern const char *const memory_source_names[];
 extern const char *const memory_source_texts[];
 
-/* These functions measure CPU and memory of one hold of a search, from the samples that lie wholly
- * within the hold. Any thread may call them; `sampler` may be NULL. sampler_begin_hold starts a
- * hold at start_ns, since the start of the run. sampler_hold_has_sample returns whether the hold
- * has a sample; without a sampler it returns true, so that no caller waits for a sample.
- * sampler_end_hold ends the hold and puts the figures into *level. */
+/* A hold is the time in which a search keeps the load constant and measures. These functions
+ * measure CPU and memory during one hold, from the samples that lie wholly within the hold. Any
+ * thread may call them; `sampler` may be NULL. sampler_begin_hold begins a hold at start_ns, a time
+ * since the start of the run. sampler_hold_has_sample returns whether the hold has a sample; if
+ * `sampler` is NULL, it returns true, so that no caller waits for a sample. sampler_end_hold ends
+ * the hold and puts the figures into *level. */
 void sampler_begin_hold(struct sampler *sampler, int64_t start_ns);
 bool sampler_hold_has_sample(struct sampler *sampler);
 void sampler_end_hold(struct sampler *sampler, struct level *level);

@@ -20,7 +20,7 @@ struct socket_search {
     struct procfs_inodes sockets;
     struct procfs_process holders[HOLDERS_MAX];
     size_t count;
-    bool is_denied; /* append lacks the privilege to read the descriptors of some processes */
+    bool is_denied; /* the privilege to read the descriptors of some processes is missing */
 };
 
 /* Returns whether a program only forwards connections and so must not be measured as the
@@ -98,9 +98,9 @@ static bool is_ancestor(const struct socket_search *search, pid_t ancestor, pid_
     return false;
 }
 
-/* Returns the holder from which the most other holders descend; of equal holders, the oldest.
- * Returns NULL without holders. Sets *others to the number of other holders that do not descend
- * from the returned holder. */
+/* Returns the holder from which the greatest number of other holders descend; if several holders
+ * have this number, the oldest of them. Returns NULL if there are no holders. Sets *others to the
+ * number of other holders that do not descend from the returned holder. */
 static const struct procfs_process *pick(const struct socket_search *search, size_t *others)
 {
     const struct procfs_process *best = NULL;
@@ -108,8 +108,8 @@ static const struct procfs_process *pick(const struct socket_search *search, siz
     *others = 0;
     for (size_t i = 0; i < search->count; i++) {
         const struct procfs_process *holder = &search->holders[i];
-        /* init holds the sockets that it opened for its services, and is an ancestor of all
-         * processes */
+        /* init also holds the sockets that it opened for its services. As the ancestor of all
+         * processes, it would always be picked. */
         if (holder->pid == INIT_PID && search->count > 1) {
             continue;
         }
@@ -143,7 +143,8 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
         buffer_fini(&text);
     }
     if (search.sockets.count == 0) {
-        /* the path may be written differently in /proc; most servers also listen on TCP */
+        /* the socket may not be found by its path, because /proc may show the path in another form;
+         * most servers also listen on TCP */
         has_table |= procfs_read_listeners(proc, port, &search.sockets);
     }
     size_t others = 0;

@@ -1,5 +1,5 @@
 /*
- * Finds the process of a database server by the place where it listens.
+ * Finds the process of a database server by the TCP port or Unix socket on which it listens.
  */
 #ifndef MEASURE_SERVER_FIND_H
 #define MEASURE_SERVER_FIND_H

@@ -16,8 +16,8 @@
 #include "measure/server_find.h"
 
 enum {
-    /* number of processes of a group whose memory is read even if the time budget is used up, so
-     * that the group has enough processes for an estimate */
+    /* An estimate for a group of processes needs the memory of at least this many of them, so it is
+     * read even if the time budget is used up. */
     REFRESH_MIN = 16,
 };
 
@@ -26,8 +26,8 @@ enum {
  *
  * The sum of the proportional set sizes (PSS) counts private memory of every process and shared
  * memory once. Reading one PSS takes tens of microseconds to milliseconds, because the kernel walks
- * the page tables. So a reading takes the PSS of only as many processes as its time budget allows,
- * spread over the table, and the next reading takes other processes.
+ * the page tables. So one reading reads the PSS of only some processes, as its time budget allows.
+ * These processes are scattered over the table, and the next reading reads other processes.
  *
  * The PSS of the other processes is estimated from their resident memory, which is cheap to read.
  * Let A and S be the resident anonymous and shared memory of a process, a and s the anonymous and
@@ -35,14 +35,14 @@ enum {
  *
  *     ra = sum(a) / sum(A)     rs = sum(s) / sum(S)
  *
- * A process that was not read counts as ra A + rs S. The ratios are computed separately for
- * processes that ran at the first reading (the server's own, which differ from each other) and
- * later processes (the sessions, which are much alike). This is the separate ratio estimator of
- * stratified survey sampling (W. Cochran, Sampling Techniques, ch. 6). Its error does not depend
- * on how much the sizes vary within a group, but on how much the ratios vary; the ratios vary
- * little. The estimate is exact when all processes are read. Pages of hugetlbfs are not part of
- * PSS, and the estimate does not include them: when not all processes are read, only the
- * largest hugetlbfs memory of one process is counted.
+ * The PSS of a process that was not read is estimated as ra A + rs S. The ratios are computed
+ * separately for processes that ran at the first reading (the server's own, which differ from each
+ * other) and for later processes (the sessions, which are much alike). This is the separate ratio
+ * estimator of stratified survey sampling (W. Cochran, Sampling Techniques, ch. 6). Its error does
+ * not depend on how much the sizes vary within a group, but on how much the ratios vary; the ratios
+ * vary little. The estimate is exact when all processes are read. Pages of hugetlbfs are not part
+ * of PSS, and the estimate does not include them: when not all processes are read, only the largest
+ * hugetlbfs memory of one process is counted.
  *
  * If the kernel does not let this user read PSS, the figure is computed from resident set sizes:
  * the sum of the private parts, plus the largest shared part. Memory that a parent and its children
@@ -56,9 +56,9 @@ struct memory_reader {
     uint64_t private_huge_bytes; /* the sum of the processes' private hugetlbfs memory */
     uint64_t shared_huge_bytes;  /* the largest shared hugetlbfs memory of one process */
     uint64_t most_huge_bytes;    /* the largest hugetlbfs total of one process */
-    /* In the reading with the smallest share of processes whose PSS was read: the number of these
-     * processes, and the number of all processes. Both are 0 if every reading read the PSS of all
-     * processes. */
+    /* The two numbers are from the reading that read the PSS of the smallest share of the
+     * processes: how many processes' PSS it read, and how many processes there were. Both are 0 if
+     * every reading read the PSS of all processes. */
     size_t fewest_refreshed;
     size_t fewest_of;
 };
@@ -67,8 +67,8 @@ struct memory_reader {
 struct server_tree {
     struct server_place place;
     struct procfs_process root; /* root of the tree; pid 0: unknown */
-    bool is_attached;           /* the tree's root runs, as far as is known */
-    bool was_attached;          /* the tree's root has run at some time */
+    bool is_attached;           /* the tree's root was found, and still ran at the last walk */
+    bool was_attached;          /* the tree's root was found at least once */
     char note[200];             /* reason why the tree was not found, or a warning */
 };
 
@@ -77,11 +77,11 @@ struct server_process {
     int proc;
     DIR *processes;    /* stream of `proc`, kept open so that a walk needs no new descriptor */
     int cgroup;        /* descriptor of the cgroup's folder; -1 = no cgroup */
-    bool is_attached;  /* there is a server to read */
-    bool was_attached; /* there was a server to read at some time */
+    bool is_attached;  /* a running server was found, which can be read */
+    bool was_attached; /* a running server was found at least once */
     unsigned restarts;
-    struct server_tree *trees; /* trees of the servers' processes; not attached if there is a
-                                  cgroup; reports name the first tree; owned */
+    struct server_tree *trees; /* trees of the servers' processes, unused if there is a cgroup;
+                                  reports name only the first tree; owned */
     size_t tree_count;
     int64_t last_cpu_ns;          /* the highest CPU time that was reported */
     int64_t departed_cpu_ns;      /* CPU time of removed cgroups */
@@ -91,10 +91,11 @@ struct server_process {
     enum memory_source source;
     struct process_table table;
     struct memory_reader memory;
-    char note[200]; /* reason why the server was not looked for */
+    char note[200]; /* reason why the server was not looked for, or why its figures are limited */
 };
 
-/* Finds the process whose pid the user gave, or the processes that listen. */
+/* Finds the root of each tree that has none: the process whose pid the user gave, or the process
+ * that listens at the tree's place. */
 static void attach(struct server_process *server)
 {
     const struct server_selector *selector = &server->selector;
@@ -250,9 +251,9 @@ static bool add_process(struct server_process *server, pid_t pid, bool is_member
         return true;
     }
     server->table.seen.count--;
-    /* These errors mean that the process has ended since it was listed, or is hidden from this user
-     * (hidepid). With hidepid the server is hidden as well. Any other error leaves a gap in the
-     * walk. */
+    /* These errors mean that the process has ended since it was listed, or that the mount option
+     * hidepid of /proc hides it from this user. After any other error, a process of the server may
+     * be missing from the walk. */
     return errno == ENOENT || errno == ESRCH || errno == EACCES || errno == EPERM;
 }
 
@@ -270,8 +271,8 @@ static bool is_root(const struct server_process *server, pid_t pid)
     return is;
 }
 
-/* Returns whether a tree has a root that no earlier tree has: one process may listen at several
- * places. */
+/* Returns whether a tree has a root that is not also the root of an earlier tree. Trees share a
+ * root if one process listens at several places. */
 static bool has_own_root(const struct server_process *server, size_t number)
 {
     const pid_t pid = server->trees[number].root.pid;
@@ -283,10 +284,12 @@ static bool has_own_root(const struct server_process *server, size_t number)
 }
 
 /* Walks all processes. Leaves out this program, because the kernel would have to visit each of its
- * threads, possibly thousands, to add up their CPU time. Reads the roots of the server's trees
- * first, so that the time of a child that ends during the walk is missing until the next walk. In
- * the other order, the time would be counted twice, for the child and in its parent's time of
- * reaped children, and the total, which never falls, would keep both. */
+ * threads, possibly thousands, to add up their CPU time.
+ *
+ * Reads the roots of the server's trees first. If a child ends during the walk, its CPU time is
+ * then missing until the next walk. If the root were read last, the time of the child would be
+ * counted twice: for the child, and in the root's time of reaped children. The error would stay,
+ * because the reported total never falls. */
 static bool walk_all(struct server_process *server)
 {
     const pid_t self = getpid();
@@ -309,9 +312,9 @@ static bool walk_all(struct server_process *server)
     }
 }
 
-/* Replaces the CPU time of members, read in whole clock ticks, by the scheduler's own figure. With
- * a process for each session the ticks would hide most of a short run: a thousand sessions of 9 ms
- * each are 0 in ticks of 10 ms. */
+/* Replaces the CPU time of the server's processes, which was read in whole clock ticks, by the
+ * scheduler's exact figure. Ticks are too coarse for a short run if the server has a process for
+ * each session: the time of a thousand sessions that use 9 ms each is 0 in ticks of 10 ms. */
 static void refine(struct server_process *server)
 {
     for (size_t i = 0; i < server->table.seen.count; i++) {
@@ -319,8 +322,8 @@ static void refine(struct server_process *server)
         char path[64];
         char text[128];
         struct procfs_schedstat time;
-        /* schedstat covers one thread; for a process of several threads the clock ticks are exact
-         * enough */
+        /* the file schedstat covers only one thread; clock ticks are exact enough for a process
+         * with several threads */
         if (!process->is_member || process->seen.threads != 1) {
             continue;
         }
@@ -333,7 +336,7 @@ static void refine(struct server_process *server)
     }
 }
 
-/* Finds out which processes belong to the server now. Returns false if that is unknown. */
+/* Finds the processes that belong to the server now. Returns false if they are not all known. */
 static bool update(struct server_process *server)
 {
     struct process_table *table = &server->table;
@@ -359,8 +362,8 @@ static bool update(struct server_process *server)
     if (!process_table_update(table)) {
         return false;
     }
-    /* reports name the cgroup after its oldest process; the name changes when this process executes
-     * another program */
+    /* reports call the server by the name of the oldest process in the cgroup; this name changes
+     * when the process executes another program */
     const struct procfs_process *oldest = NULL;
     for (size_t i = 0; server->cgroup >= 0 && i < table->known.count; i++) {
         const struct process *process = &table->known.entries[i];
@@ -380,8 +383,8 @@ static bool has_memory(const struct process *process)
     return process->missing == 0 && !process->seen.has_ended;
 }
 
-/* Reads the PSS of a process. Returns false if PSS can never be read. Returns true if the process
- * has ended; its PSS is then 0. Also returns true if no descriptor is free at the moment. */
+/* Reads the PSS of a process. Sets it to 0 if the process has ended, and leaves it unchanged if no
+ * descriptor is free at the moment. Returns false only if PSS can never be read. */
 static bool read_pss(struct server_process *server, struct process *process)
 {
     struct memory_reader *reader = &server->memory;
@@ -404,7 +407,8 @@ static bool read_pss(struct server_process *server, struct process *process)
         return false;
     }
     if (!rollup.has_pss_anon) {
-        /* count anonymous memory as private: only pages shared copy-on-write are not private */
+        /* the file does not show the anonymous part, so all resident anonymous memory is counted:
+         * nearly all of it is private, except pages that are shared copy-on-write */
         rollup.pss_anon_bytes = MIN(memory->resident_anon_bytes, rollup.pss_bytes);
     }
     memory->pss_round = reader->round;
@@ -447,9 +451,9 @@ static size_t read_resident(struct server_process *server)
     return known;
 }
 
-/* Returns a step with which a walk around the table visits each of `count` entries once, and visits
- * distant entries one after another. Neighbours in the table were started together and are alike,
- * so neighbours would be a poor sample. */
+/* Returns the step of a walk around the table, which visits each of the `count` entries once. The
+ * step is large, because neighbours in the table were started together and are alike, so neighbours
+ * would be a poor sample. */
 static size_t scattered_step(size_t count)
 {
     for (size_t step = count * 5 / 8 + 1;; step++) {
@@ -466,15 +470,16 @@ static size_t scattered_step(size_t count)
     }
 }
 
-/* Returns the group for estimates: 0 for processes of the first reading, 1 for later processes. */
+/* Returns the group of a process for the estimates: 0 if the process ran at the first reading, 1 if
+ * it started later. */
 static size_t group_of(const struct process *process)
 {
     return process->memory.first_round == 1 ? 0 : 1;
 }
 
-/* Reads the PSS of processes of a group until a deadline, but of at least REFRESH_MIN processes.
- * Each reading begins after the last process of the previous reading. Returns false if PSS can
- * never be read. */
+/* Reads the PSS of processes of a group until one of the deadlines, but of at least REFRESH_MIN
+ * processes. Begins after the process that the previous call for this group read last. Returns
+ * false if PSS can never be read. */
 static bool read_group(struct server_process *server, size_t group, int64_t cpu_deadline_ns,
                        int64_t wall_deadline_ns)
 {
@@ -500,14 +505,15 @@ static bool read_group(struct server_process *server, size_t group, int64_t cpu_
     return true;
 }
 
-/* Estimates the PSS of processes whose PSS was not read: multiplies their resident memory `unread`
- * by the ratio of PSS to resident memory in the processes whose PSS was read. */
+/* Estimates the PSS of processes whose PSS was not read. `unread` is their resident memory; `pss`
+ * and `resident` are the sums of PSS and of resident memory over the processes whose PSS was read.
+ */
 static double estimate(double unread, double pss, double resident)
 {
     return resident > 0 ? unread * pss / resident : 0;
 }
 
-/* Sums up the memory that was read, and the estimates. */
+/* Returns the sum of the memory that was read and of the estimates, in bytes. */
 static int64_t sum_memory(const struct server_process *server)
 {
     const struct memory_reader *reader = &server->memory;
