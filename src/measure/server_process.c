@@ -408,7 +408,7 @@ static bool read_pss(struct server_process *server, struct process *process)
     }
     if (!rollup.has_pss_anon) {
         /* the file does not show the anonymous part, so all resident anonymous memory is counted:
-         * nearly all of it is private, except pages that are shared copy-on-write */
+         * all of it is private, except pages that are shared copy-on-write */
         rollup.pss_anon_bytes = MIN(memory->resident_anon_bytes, rollup.pss_bytes);
     }
     memory->pss_round = reader->round;
@@ -422,7 +422,8 @@ static bool read_pss(struct server_process *server, struct process *process)
     return true;
 }
 
-/* Reads the resident memory of every process; returns how many could be read. */
+/* Reads the resident memory of every process. Returns the number of processes that could be read.
+ */
 static size_t read_resident(struct server_process *server)
 {
     const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -506,8 +507,7 @@ static bool read_group(struct server_process *server, size_t group, int64_t cpu_
 }
 
 /* Estimates the PSS of processes whose PSS was not read. `unread` is their resident memory; `pss`
- * and `resident` are the sums of PSS and of resident memory over the processes whose PSS was read.
- */
+ * and `resident` are the sums of PSS and of resident memory over the other processes. */
 static double estimate(double unread, double pss, double resident)
 {
     return resident > 0 ? unread * pss / resident : 0;
@@ -557,8 +557,8 @@ static int64_t sum_memory(const struct server_process *server)
 }
 
 /* Returns the memory of all processes of the table in bytes, or -1 if it is unknown. cpu_ns limits
- * the cost of the reading; wall_ns limits its duration, because on a busy machine a reading of a
- * few milliseconds of CPU time can take seconds. */
+ * the CPU time of the reading, and wall_ns its duration: on a busy machine, a few milliseconds of
+ * CPU time can take seconds. */
 static int64_t read_memory(struct server_process *server, int64_t cpu_ns, int64_t wall_ns)
 {
     struct memory_reader *reader = &server->memory;
@@ -576,7 +576,7 @@ static int64_t read_memory(struct server_process *server, int64_t cpu_ns, int64_
     for (size_t group = 0; group < 2 && !reader->is_rss; group++) {
         reader->is_rss = !read_group(server, group, cpu_deadline_ns, wall_deadline_ns);
     }
-    /* compares two fractions, a/b < c/d, without a division */
+    /* a/b < c/d is computed as a*d < c*b, which needs no division */
     if (!reader->is_rss && reader->refreshed < processes &&
         (reader->fewest_of == 0 ||
          reader->refreshed * reader->fewest_of < reader->fewest_refreshed * processes)) {
@@ -601,10 +601,10 @@ static bool read_io(int proc, const char *pid, struct procfs_io *io)
     return length < 0 && (errno == ENOENT || errno == ESRCH);
 }
 
-/* Sums the I/O of all processes. When a process ends, its counts disappear; when its parent has
- * waited for the process, the kernel adds these counts to the counts of the parent. Parents are
- * read before their children, so counts that are missing in this reading appear in the next
- * reading. */
+/* Sums the I/O of all processes. When a process ends, its counts disappear; when its parent waits
+ * for it, the kernel adds these counts to the counts of the parent. Parents are read before their
+ * children, so that no count is summed twice: the counts of a child that ends during the reading
+ * are missing from this sum and appear in the next one. */
 static bool sum_io(struct server_process *server, struct procfs_io *total)
 {
     struct procfs_io io, sum = server->departed_io;
@@ -659,8 +659,8 @@ unsigned server_process_restarts(const struct server_process *server)
     return server->restarts;
 }
 
-/* Looks for a restarted server. A restarted server listens in the same place as before; a restarted
- * container has a new cgroup with the same name. */
+/* Looks for a server that was restarted. It listens at the same place as before. If it runs in a
+ * container, the container has a new cgroup with the same name. */
 static void attach_again(struct server_process *server)
 {
     if (!server->was_attached) {
@@ -738,9 +738,9 @@ void server_process_read(struct server_process *server, int64_t interval_ns,
             }
         }
     } else if (server->is_attached && update(server)) {
-        /* the walk and reading memory may together take 4 % of the interval, so that the sampler
-         * does not use up the CPUs that it measures; reading memory gets at least 1 % and at most 2
-         * % */
+        /* The walk and the reading of memory together may take 4 % of the interval, because the
+         * sampler must not load the CPUs that it measures. The reading of memory gets at least
+         * 1 % and at most 2 %. */
         const int64_t walk_ns = mono_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
         const int64_t percent_ns = interval_ns / 100;
         const int64_t budget_ns = MAX(MIN(4 * percent_ns - walk_ns, 2 * percent_ns), percent_ns);

@@ -4,8 +4,8 @@
  * never fail: unknown values are marked as unknown, and server_process_describe explains why.
  *
  * Each reading walks all of /proc. The kernel's lists of children (/proc/PID/task/TID/children) are
- * not used: they are an optional part of the kernel, and have one file for each thread. To open
- * these files costs more than the walk if the server has a thousand threads.
+ * not used, because they are an optional part of the kernel and have one file for each thread. If
+ * the server has a thousand threads, opening all these files costs more than the walk.
  */
 #ifndef MEASURE_SERVER_PROCESS_H
 #define MEASURE_SERVER_PROCESS_H
@@ -15,17 +15,18 @@
 
 struct server_reading {
     int64_t taken_ns; /* monotonic moment at which the CPU time was read */
-    int64_t cpu_ns;   /* CPU time of the server; never falls between readings; negative = unknown */
+    int64_t cpu_ns;   /* CPU time of the server; not lower than at an earlier reading; negative =
+                         unknown */
     int64_t memory_bytes; /* memory of the server; negative = unknown */
     unsigned processes;
     unsigned threads;
     bool has_io;
-    struct procfs_io io; /* I/O of all processes; no count falls between readings */
+    struct procfs_io io; /* I/O of all processes; no count is lower than at an earlier reading */
 };
 
 struct server_process;
 
-/* Looks for the server. The selector's cgroup is borrowed. Returns NULL when out of memory. */
+/* Looks for the server. The texts of the selector are borrowed. Returns NULL when out of memory. */
 struct server_process *server_process_create(const struct server_selector *selector);
 
 /* Does the same as server_process_create, but reads the processes of `proc`, an open folder like
@@ -34,29 +35,31 @@ struct server_process *server_process_create(const struct server_selector *selec
 struct server_process *server_process_create_at(int proc, const struct server_selector *selector);
 void server_process_destroy(struct server_process *server);
 
-/* Reads the server's CPU time, I/O and memory. Tries to take at most 4 % of interval_ns, the time
- * until the next reading, plus some microseconds for the I/O of each process. If this time is too
- * short to read the memory of all processes, the memory of some processes is estimated. Looks again
- * for a server that has ended: by its port, or by the name of its cgroup, because a restarted
- * container has a cgroup with the same name. */
+/* Reads the server's CPU time, I/O and memory. interval_ns is the time between two readings. Tries
+ * to use at most 4 % of this time, plus some microseconds for the I/O of each process. If this is
+ * too little to read the memory of all processes, the memory of some processes is estimated. If the
+ * server has ended, looks for a restarted server: at the same port or socket, or in a cgroup with
+ * the same name. */
 void server_process_read(struct server_process *server, int64_t interval_ns,
                          struct server_reading *reading);
 
-/* server_process_pid returns a process of the first server that was found, or 0 if none was found.
- * server_process_cgroup returns a descriptor of the folder of the cgroup that the user named, owned
- * by `server`, or -1 without a cgroup. server_process_restarts returns the number of restarts. The
- * pid and the descriptor change with each restart. */
+/* server_process_pid returns the pid of a process of the first server that was found, or 0 if no
+ * server was found. server_process_cgroup returns a descriptor of the folder of the cgroup that the
+ * user named, or -1 if the user named no cgroup; `server` owns the descriptor.
+ * server_process_restarts returns the number of restarts of the server. The pid and the descriptor
+ * change with each restart. */
 pid_t server_process_pid(const struct server_process *server);
 int server_process_cgroup(const struct server_process *server);
 unsigned server_process_restarts(const struct server_process *server);
 
-/* Calls `report` for each process of the server that runs now, even after a restart of the server.
+/* Calls `report` for each process of the server that runs now. Also finds a restarted server.
  * is_root is true for a process from which the others descend. Does not read memory. A thread that
  * calls this function needs its own struct server_process. */
 void server_process_walk(struct server_process *server,
                          void (*report)(void *context, pid_t pid, bool is_root), void *context);
 
-/* Returns whether a process that a walk reported still runs and has not begun to end. */
+/* Returns whether the process `pid`, which server_process_walk has reported, still runs. A process
+ * that has begun to end does not count as running. */
 bool server_process_runs(const struct server_process *server, pid_t pid);
 
 /* Fills the server's part of the summary: pid and name, a note on why the server was not found or

@@ -12,10 +12,11 @@ enum {
     RINGS_MAX = 16,
 };
 
-/* The longest time that rows wait before they are written. */
+/* The maximum time for which rows wait in a ring before the writing thread takes them. */
 #define WAIT_NS (MONO_NS_PER_S / 2)
 
-/* Makes the choice of turns independent of the other uses of the seed. */
+/* A constant that is mixed with the seed, so that the choice of turns does not depend on other
+ * random choices that use the same seed. */
 #define SALT UINT64_C(0x7472616E73616374)
 
 struct ring {
@@ -23,7 +24,7 @@ struct ring {
     struct transaction_log_row *rows;
     size_t first, count;
     uint64_t dropped;
-} __attribute__((aligned(64))); /* sessions of two rings share no cache line */
+} __attribute__((aligned(64))); /* each ring has its own cache lines, so locking is fast */
 
 struct transaction_log {
     struct ring rings[RINGS_MAX];
@@ -41,7 +42,7 @@ struct transaction_log {
 struct transaction_log *transaction_log_create(double share, uint64_t seed, unsigned sessions)
 {
     struct transaction_log *log = aligned_alloc(_Alignof(struct transaction_log), sizeof *log);
-    /* with calloc, rows that are never used take no memory */
+    /* calloc leaves rows that are never used without memory */
     struct transaction_log_row *memory = calloc(TRANSACTION_LOG_ROWS, sizeof *memory);
     if (log == NULL || memory == NULL) {
         free(log);
@@ -83,7 +84,7 @@ struct transaction_log_choice transaction_log_choose(const struct transaction_lo
     if (log == NULL) {
         return (struct transaction_log_choice){.is_on = false};
     }
-    /* a share of 1 takes every number */
+    /* with a share of 1, the bound is the greatest hash, so every turn is chosen */
     const double bound = log->share * 0x1p64;
     return (struct transaction_log_choice){.is_on = true,
                                            .key =
@@ -91,7 +92,7 @@ struct transaction_log_choice transaction_log_choose(const struct transaction_lo
                                            .bound = bound < 0x1p64 ? (uint64_t)bound : UINT64_MAX};
 }
 
-/* Sets *reason, a member of the log, and wakes the writing thread. */
+/* Sets *reason (is_urgent or is_ending of the log) to true, and wakes the writing thread. */
 static void wake(struct transaction_log *log, bool *reason)
 {
     pthread_mutex_lock(&log->lock);

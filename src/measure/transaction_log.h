@@ -18,16 +18,18 @@
 #include "base/random.h"
 
 enum {
-    /* number of rows that all rings hold together: 14 MiB, of which only the used part takes
-     * memory */
+    /* number of rows for which all rings together have room: 14 MiB of address space; rows that are
+     * never used take no memory */
     TRANSACTION_LOG_ROWS = 1 << 18,
-    TRANSACTION_LOG_CHUNK = 256 /* most rows that are taken at once */
+    TRANSACTION_LOG_CHUNK = 256 /* maximum number of rows that one call takes */
 };
 
 /* A transaction, batch or read. The texts are borrowed until the log ends. */
 struct transaction_log_row {
-    int64_t end_ns; /* moment of the end, since the gate opened */
-    uint64_t turn;  /* number of the session's turn, from 0: see struct transaction_log_choice */
+    int64_t
+        end_ns; /* time from the opening of the gate, when the sessions began to work, to the end */
+    uint64_t
+        turn; /* number of the turn of the session, from 0; see struct transaction_log_choice */
     const char *transaction;
     const char *outcome;
     int64_t latency_ns;  /* latency in ns; -1: unknown */
@@ -36,8 +38,8 @@ struct transaction_log_row {
     uint32_t tries;
 };
 
-/* Numbers of rows that were chosen for the log: rows in the file, and rows that are missing
- * there. */
+/* The numbers of rows that were chosen for the log: rows that were written to the file, and rows
+ * that are missing from it. */
 struct transaction_log_counts {
     uint64_t written, missing;
 };
@@ -49,11 +51,12 @@ struct transaction_log;
 struct transaction_log *transaction_log_create(double share, uint64_t seed, unsigned sessions);
 void transaction_log_destroy(struct transaction_log *log); /* `log` may be NULL */
 
-/* Decides which turns of one session are in the log. A turn is a transaction; without a script, a
- * batch and the read after the batch. All zeros: no turn. */
+/* Decides which turns of one session are in the log. In a run with a script, a turn is a
+ * transaction; in a run without a script, a batch and the read after it. If all members are zero,
+ * no turn is in the log. */
 struct transaction_log_choice {
     bool is_on;
-    uint64_t key;   /* key with which turns are hashed: depends on the seed and the session */
+    uint64_t key;   /* key of the hash of the turns; made from the seed and the session */
     uint64_t bound; /* a turn is in the log if its hash is at most this number */
 };
 
@@ -71,13 +74,13 @@ static inline bool transaction_log_takes(const struct transaction_log_choice *ch
 /* Adds a row. Any thread may call this function. */
 void transaction_log_add(struct transaction_log *log, const struct transaction_log_row *row);
 
-/* Waits until a ring is half full, but for half a second at most. Returns true if the log has
- * ended: then no more rows will be added. Only the writing thread may call transaction_log_wait and
- * transaction_log_take. */
+/* Waits until a ring is half full, but for half a second at most. Returns true if
+ * transaction_log_end was called, so no more rows will be added. Only the writing thread may call
+ * transaction_log_wait and transaction_log_take. */
 bool transaction_log_wait(struct transaction_log *log);
 
-/* Takes the oldest rows out of the next ring that has rows. Returns the number of these rows; 0:
- * all rings are empty. */
+/* Takes the oldest rows out of the next ring that has rows. Returns their number, or 0 if all rings
+ * are empty. */
 size_t transaction_log_take(struct transaction_log *log,
                             struct transaction_log_row rows[TRANSACTION_LOG_CHUNK]);
 

@@ -19,35 +19,36 @@ enum {
     TEXT_BYTES = 512 /* enough for each part of a reason */
 };
 
-/* An array for a text, which lives until the end of the enclosing block. */
+/* An empty array for a text. The array exists until the end of the enclosing block. */
 #define TEXT ((char[TEXT_BYTES]){""})
 
-/* What the rules read. */
+/* The data that the rules read. */
 struct judge {
     struct result *result;
     const struct judge_context *context;
     const uint64_t *counters;
-    const struct finding *limit; /* the limit that cost the most sessions; NULL without limits */
-    const struct error *thread;  /* why sessions did not start; empty if unknown */
-    const char *refusal;         /* why sessions were refused or timed out; "" if unknown */
-    const char *loss;            /* why connected sessions or rows were lost; "" if unknown */
-    const char *why; /* `limit` as a text if there is a limit and if connected sessions were dropped
-                        or stopped; else `loss` */
-    const char *script_error; /* the error that ended the script, and its exit code */
-    enum exit_code script_code;
-    uint64_t lost, surplus; /* missing rows and additional rows in the script's tables */
+    /* the limit that was hit by the greatest number of sessions; NULL if no limit was hit */
+    const struct finding *limit;
+    const struct error *thread; /* why sessions did not start; empty if unknown */
+    const char *refusal;        /* why sessions were refused or timed out; "" if unknown */
+    const char *loss;           /* why connected sessions or rows were lost; "" if unknown */
+    const char *why; /* a text for `limit` if a limit was hit and connected sessions were dropped or
+                        stopped; otherwise `loss` */
+    const char *script_error;   /* the error that ended the script */
+    enum exit_code script_code; /* exit code for script_error */
+    uint64_t lost, surplus;     /* numbers of lost and of additional rows in the script's tables */
     const char *uncounted; /* why the first uncounted table could not be counted; NULL if all tables
                               were counted */
     char limit_text[TEXT_BYTES];
-    char cut[TEXT_BYTES]; /* sessions whose connections were cut at the end of the run */
+    char cut[TEXT_BYTES]; /* says how many sessions' connections were cut at the end of the run */
 };
 
-#define NO_VERDICT VERDICT_RUNNING /* stands for no verdict, because no rule leads to RUNNING */
+#define NO_VERDICT VERDICT_RUNNING /* for rules without a verdict; not the verdict of any rule */
 
-/* Applies a rule. If the rule holds, it decides the verdict and the exit code, unless an earlier
- * rule has decided them. With NO_VERDICT the rule does not decide the verdict; with EXIT_CODE_OK it
- * does not decide the exit code. `format` and the arguments after `format` are the reason; the
- * exit line appends `why` to the reason, see WHY. */
+/* Applies a rule. If `holds` is true, the rule decides the verdict and the exit code, unless an
+ * earlier rule has decided them. If `verdict` is NO_VERDICT, the rule does not decide the verdict.
+ * If `code` is EXIT_CODE_OK, the rule does not decide the exit code. `format` and the arguments
+ * after it give the reason. In the exit line, `why` follows the reason, see WHY. */
 __attribute__((format(printf, 6, 7))) static void rule(struct judge *judge, bool holds,
                                                        enum verdict verdict, enum exit_code code,
                                                        const char *why, const char *format, ...)
@@ -70,8 +71,8 @@ __attribute__((format(printf, 6, 7))) static void rule(struct judge *judge, bool
     }
 }
 
-/* VALID_IF, DEGRADED_IF and INVALID_IF are rules about the verdict, EXIT_IF is a rule about the
- * exit code, and FAIL_IF is a rule about both: the verdict is DEGRADED. */
+/* VALID_IF, DEGRADED_IF and INVALID_IF are rules about the verdict. EXIT_IF is a rule about the
+ * exit code. FAIL_IF is a rule about both; its verdict is DEGRADED. */
 #define VALID_IF(judge, holds, ...)                                                                \
     rule((judge), (holds), VERDICT_VALID, EXIT_CODE_OK, "", __VA_ARGS__)
 #define DEGRADED_IF(judge, holds, ...)                                                             \
@@ -108,7 +109,7 @@ static const char *format_why(const char *why, int most, char text[TEXT_BYTES])
 }
 #define WHY(why, most) format_why((why), (most), TEXT)
 
-/* Describes a limit and its evidence; returns `otherwise` without a limit. */
+/* Describes a limit and its evidence. Returns `otherwise` if `limit` is NULL. */
 static const char *format_limit(const struct finding *limit, const char *otherwise,
                                 char text[TEXT_BYTES])
 {
@@ -121,8 +122,8 @@ static const char *format_limit(const struct finding *limit, const char *otherwi
 }
 
 /* Returns the error that explains why a phase failed: the first error with the given status or, if
- * `status` is STATUS_OK, the most frequent error. Without such an error, returns an error of the
- * kind ERROR_NONE with an empty text. */
+ * `status` is STATUS_OK, the most frequent error. If the phase has no such error, returns an error
+ * of the kind ERROR_NONE with an empty text. */
 static const struct error *find_error(const struct causes *causes, enum cause_phase phase,
                                       enum status status)
 {
@@ -135,8 +136,10 @@ static const struct error *find_error(const struct causes *causes, enum cause_ph
     return cause == NULL ? &none : &cause->error;
 }
 
-/* Returns why sessions were refused, or why sessions or rows were lost later; "" if that is
- * unknown. A session whose on_session failed after the connect also counts as refused. */
+/* Returns the reason why sessions were refused (is_refusal), or why sessions or rows were lost
+ * later;
+ * "" if the reason is unknown. A session that connected but whose on_session failed also counts as
+ * refused. */
 static const char *find_reason(const struct causes *causes, bool is_refusal)
 {
     static const enum cause_phase phases[] = {CAUSE_CONNECT, CAUSE_STATEMENT, CAUSE_APPEND,
@@ -144,7 +147,7 @@ static const char *find_reason(const struct causes *causes, bool is_refusal)
                                               CAUSE_SCRIPT};
     const char *why = "";
     for (size_t i = is_refusal ? 0 : 1; i < COUNT_OF(phases) && why[0] == '\0'; i++) {
-        /* a mistake in the script is a reason, a failed check is not */
+        /* of the causes from the script, only a fatal error is a reason, not a failed check */
         why = find_error(causes, phases[i], phases[i] == CAUSE_SCRIPT ? STATUS_FATAL : STATUS_OK)
                   ->text;
     }
@@ -167,7 +170,8 @@ static void sum_tables(struct judge *judge)
     }
 }
 
-/* Removes an earlier judgement, and fills *judge with the data that the rules read. */
+/* Removes the results of an earlier judgement, and fills *judge with the data that the rules read.
+ */
 static void judge_begin(struct judge *judge, struct result *result,
                         const struct judge_context *context)
 {
@@ -182,7 +186,7 @@ static void judge_begin(struct judge *judge, struct result *result,
         .thread = find_error(&result->causes, CAUSE_THREAD, STATUS_OK),
         .refusal = find_reason(&result->causes, true),
         .loss = find_reason(&result->causes, false),
-        /* the error is unknown if the list of causes was full */
+        /* the text is empty if the list of causes was too full for this error */
         .script_error = script->text[0] == '\0' ? "the script has an error" : script->text,
         .script_code = script->kind == ERROR_MEMORY ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_USAGE,
     };
@@ -196,8 +200,8 @@ static void judge_begin(struct judge *judge, struct result *result,
     sum_tables(judge);
 }
 
-/* Describes how long append itself did not run and, with several ranks, where; "" if it ran all the
- * time. */
+/* Describes how long this program was suspended and, in a run with several ranks, on which machine.
+ * Returns "" if the program was not suspended. */
 static const char *describe_standstill(const struct result *result, char text[TEXT_BYTES])
 {
     const int64_t still_ns = result->resources.suspended_ns;
@@ -234,14 +238,15 @@ static const char *describe_broken(const struct result *result, char text[TEXT_B
     return text;
 }
 
-/* A machine that runs append, in one process or several. */
+/* A machine on which this program runs, in one or several processes. */
 struct client_machine {
-    const char *name;  /* name of the machine; NULL without ranks */
-    const char *bound; /* see resource_summary.client_bound; "" if nothing keeps append from the
-                          CPUs */
+    const char *name;  /* name of the machine; NULL in a run without ranks */
+    const char *bound; /* reason why this program cannot use all CPUs, see
+                          resource_summary.client_bound; "" = no reason is known */
     struct cpu_shares mean;
     bool has_server;
-    double time_ns, run_queue_ns; /* times of the session threads */
+    double time_ns, run_queue_ns; /* total time of the session threads, and the part in which they
+                                     waited for a CPU */
 };
 
 /* Returns the share of the session threads' time in which they waited for a CPU. */
@@ -261,17 +266,17 @@ static bool is_disturbed(const struct client_machine *machine)
 }
 
 /*
- * Rules: append was the bottleneck of the run in these cases:
- *   - The server is on another machine, and append used at least BUSY_PERCENT of this machine's
+ * Rules: the client (this program) was the bottleneck of the run in these cases:
+ *   - The server is on another machine, and the client used at least BUSY_PERCENT of this machine's
  *     CPUs.
- *   - The server is on this machine, the CPUs were at least BUSY_PERCENT busy, and append used more
- *     CPU time than the server and more than all other programs. If the CPU time of the server is
- *     unknown, all CPU time except that of append counts as the server's.
- *   - The session threads waited for a CPU for over half of their time, and a limit of append alone
- *     (affinity, the quota of a cgroup, niceness) kept append from the CPUs.
+ *   - The server is on this machine, the CPUs were at least BUSY_PERCENT busy, and the client used
+ *     more CPU time than the server and more than all other programs. If the CPU time of the server
+ *     is unknown, all CPU time that the client did not use counts as the server's.
+ *   - The session threads waited for a CPU for over half of their time, and a limit that applies
+ * only to the client (affinity, the quota of a cgroup, niceness) kept it from using all CPUs.
  *   - The session threads waited for a CPU for over half of their time, although the CPUs were less
- *     than BUSY_PERCENT busy. The rule does not apply if the server is on this machine and used
- * half of the CPUs or more.
+ *     than BUSY_PERCENT busy. This rule does not apply if the server is on this machine and used
+ *     half of the CPUs or more.
  */
 static void judge_machine(struct judge *judge, const struct client_machine *machine)
 {
@@ -302,14 +307,14 @@ static void judge_machine(struct judge *judge, const struct client_machine *mach
                bound[0] == '\0' ? "" : ", and ", bound);
 }
 
-/* Returns the number of machines to judge: 1, or with ranks the number of ranks. */
+/* Returns the number of machines to judge: the number of ranks, or 1 in a run without ranks. */
 static size_t machine_count(const struct result *result)
 {
     return MAX(result->rank_count, (size_t)1);
 }
 
-/* Returns this machine or, with ranks, the machine of rank number `number`. The figures of all
- * ranks on this machine are added up. */
+/* Returns this machine or, in a run with ranks, the machine of rank number `number`, with the sums
+ * of the figures of all ranks on that machine. */
 static struct client_machine machine_of(const struct judge *judge, size_t number)
 {
     const struct result *result = judge->result;
@@ -341,8 +346,9 @@ static struct client_machine machine_of(const struct judge *judge, size_t number
     return all;
 }
 
-/* Applies the rules for ranks: the whole run is INVALID if the clock of a rank was not exact
- * enough, or if a rank judged its own part INVALID. Also adds the problem of a lost rank. */
+/* Applies the rules for ranks. The whole run is INVALID if a rank judged its own part INVALID, or
+ * if the clock of a rank moved too much against the clock of rank 0. Adds a problem for a lost
+ * rank. */
 static void judge_ranks(struct judge *judge)
 {
     struct result *result = judge->result;
@@ -365,7 +371,7 @@ static void judge_ranks(struct judge *judge)
     }
 }
 
-/* Returns whether the ledgers of transactions and statements balance, in total and by name. */
+/* Returns whether the counts of transactions and statements add up, in total and for each name. */
 static bool script_balances(const struct result *result)
 {
     const struct recorder_snapshot *totals = &result->totals;
@@ -387,7 +393,8 @@ static bool script_balances(const struct result *result)
     return balances;
 }
 
-/* Returns whether the ledger of rows balances, and whether the recorder counted the same rows. */
+/* Returns whether the row ledger balances (the counts of outcomes add up to the planned rows), and
+ * whether the recorder has the same counts. */
 static bool rows_balance(const struct result *result)
 {
     struct row_ledger counted = result->rows;
@@ -396,7 +403,7 @@ static bool rows_balance(const struct result *result)
     counted.in_doubt = result->totals.counters[RECORDER_ROWS_IN_DOUBT];
     for (size_t i = 0; i < result->rank_count; i++) {
         const struct rank_result *rank = &result->ranks[i];
-        if (!rank->is_known) { /* only its last report is known; its other rows are in doubt */
+        if (!rank->is_known) { /* rows after the last report of a lost rank are in doubt */
             counted.in_doubt += rank->rows.in_doubt - rank->counters[RECORDER_ROWS_IN_DOUBT];
         }
     }
@@ -415,8 +422,8 @@ static void judge_ledgers(struct judge *judge)
             "a ledger does not balance: this is a defect of append, please report it");
 }
 
-/* Rule: acknowledged rows are lost. `is_shrunk`: another client deleted rows, so the number of lost
- * rows is unknown. */
+/* Rule: acknowledged rows are lost. Does not apply if is_shrunk: another client deleted rows, so
+ * the number of lost rows is unknown. */
 static void judge_lost(struct judge *judge, bool is_shrunk)
 {
     const uint64_t most = result_lost_at_most(judge->result);
@@ -447,8 +454,8 @@ static void judge_end(struct judge *judge)
                 PART(result->sessions_up, result->sessions.requested),
                 UNITS_COUNT(result->least_sessions));
     judge_lost(judge, is_shrunk);
-    /* the remaining rows may belong to another writer, so this run may have lost more than v->lost
-     * rows */
+    /* v->lost assumes that all rows in the table belong to this run. Some may belong to another
+     * writer; this run has then lost more rows. */
     FAIL_IF(judge, is_shrunk && v->lost > 0, EXIT_CODE_SHORT, "",
             "at least %s lost, and the table has fewer rows than before the run: another client "
             "deleted rows",
@@ -470,11 +477,11 @@ static void judge_committed(struct judge *judge)
             COUNTED(judge->lost, "committed row is", "committed rows are"));
 }
 
-/* Rules: the client was the bottleneck or stood still. */
+/* Rules: the client was the bottleneck or was suspended. */
 static void judge_client(struct judge *judge)
 {
     const struct result *result = judge->result;
-    /* an embedded database shares append's CPU time */
+    /* the CPU time of an embedded database is part of the client's, so it is not judged */
     const bool is_long = !judge->context->is_embedded && result->append_ns >= SHORTEST_NS;
     const char *still = describe_standstill(result, TEXT);
     INVALID_IF(judge, still[0] != '\0', "%s", still);
@@ -485,7 +492,8 @@ static void judge_client(struct judge *judge)
     judge_ranks(judge);
 }
 
-/* Rules: --stop-when ended the run; sessions, or rows of the script's tables, are missing. */
+/* Rules: --stop-when ended the run; sessions are missing; rows of the script's tables are missing,
+ * or claims about these tables are broken. */
 static void judge_sessions(struct judge *judge)
 {
     const struct result *result = judge->result;
@@ -500,9 +508,9 @@ static void judge_sessions(struct judge *judge)
     FAIL_IF(judge, broken[0] != '\0', EXIT_CODE_SHORT, "", "%s", broken);
 }
 
-/* Rule about the exit code: fewer sessions were up than --min-sessions requires. If the gate never
- * opened, the exit line says why sessions did not start or did not connect, if the reason is known.
- * Otherwise the exit line says why sessions were lost. */
+/* Rule about the exit code: fewer sessions were up than --min-sessions requires. If the sessions
+ * never began to work, the exit line says why sessions did not start or did not connect, as far as
+ * this is known. Otherwise it says why sessions were lost. */
 static void judge_too_few(struct judge *judge)
 {
     const struct result *result = judge->result;
@@ -524,8 +532,8 @@ static void judge_too_few(struct judge *judge)
 }
 
 /* Rules about the exit code: sessions did not start, sessions were refused, or --stop-when ended
- * the run. If an INVALID run met the condition of --stop-when, the exit code is EXIT_CODE_INVALID:
- * the condition then says nothing about the server. */
+ * the run. If --stop-when ended an INVALID run, the exit code is EXIT_CODE_INVALID, because the
+ * figures that met the condition do not describe the server. */
 static void judge_refusals(struct judge *judge)
 {
     const struct result *result = judge->result;
@@ -537,7 +545,8 @@ static void judge_refusals(struct judge *judge)
         const struct finding *entry = &result->findings.entries[i];
         own = entry->side == LIMIT_CLIENT ? entry : NULL;
     }
-    /* not_started also counts sessions that had a thread, but no memory for their script */
+    /* not_started also includes sessions that had a thread but not enough memory for their script
+     */
     EXIT_IF(judge, has_no_thread && (own == NULL || judge->thread->kind == ERROR_MEMORY),
             EXIT_CODE_CLIENT_LIMIT, "", "%s", judge->thread->text);
     EXIT_IF(judge, has_no_thread, EXIT_CODE_CLIENT_LIMIT, WHY(format_limit(own, "", TEXT), 230),
@@ -554,14 +563,14 @@ static void judge_refusals(struct judge *judge)
             result->stop_condition);
 }
 
-/* Returns the transactions that ended as the script intended. */
+/* Returns the number of transactions that ended as the script intended. */
 static uint64_t transactions_done(const uint64_t counters[RECORDER_COUNTERS])
 {
     return counters[RECORDER_TRANSACTIONS_COMMITTED] + counters[RECORDER_TRANSACTIONS_ROLLED_BACK];
 }
 
-/* Returns the percentage of the transactions' time that the script's own code took; 0 if the
- * percentage is not judged. */
+/* Returns the percentage of the time of all transactions that the script's own code took. Returns 0
+ * if this percentage is not judged: in a short run, or if the database keeps no rows. */
 static double script_percent(const struct judge *judge)
 {
     const double tried_ns = (double)judge->counters[RECORDER_TRY_NS];
@@ -571,9 +580,8 @@ static double script_percent(const struct judge *judge)
                                      : 0;
 }
 
-/* Returns why transactions are in doubt: the limit that was found or, without a limit, the error
- * with which connections were lost. This error is used even if refused statements were more
- * frequent. */
+/* Returns the reason why transactions are in doubt: the limit that was hit or, if no limit was hit,
+ * the error with which connections were lost, even if another error was more frequent. */
 static const char *find_doubt(const struct judge *judge)
 {
     const struct causes *causes = &judge->result->causes;
@@ -619,7 +627,7 @@ static void judge_transactions(struct judge *judge)
             WHY(judge->why, 200), "no transaction was committed");
 }
 
-/* Rules about the exit code: sessions or appended rows are missing. */
+/* Rules about the exit code: sessions are missing, or rows that the run should have inserted. */
 static void judge_missing(struct judge *judge)
 {
     const struct result *result = judge->result;
@@ -638,7 +646,7 @@ static void judge_missing(struct judge *judge)
     if (s->stopped > 0) {
         snprintf(stopped, sizeof stopped, ", %s stopped", UNITS_COUNT(s->stopped));
     }
-    /* with a duration, the row ledger does not include rows that were never begun */
+    /* in a run with a duration, the row ledger does not include rows of batches that never began */
     if (r->not_sent == 0 && result->batches.not_sent > 0) {
         snprintf(unsent, sizeof unsent, ", %s not sent",
                  COUNTED(result->batches.not_sent, "batch", "batches"));
@@ -651,8 +659,8 @@ static void judge_missing(struct judge *judge)
             COUNTED(r->rejected, "row", "rows"), UNITS_COUNT(r->in_doubt), unsent);
 }
 
-/* Rules: rows could not be counted or read back. `reason` is NULL if the rows were counted or read
- * back. */
+/* Rules: the rows could not be counted, or could not be read back; `what` says which. `reason` is
+ * the reason, or NULL if the rules do not apply. */
 static void judge_unverified(struct judge *judge, const char *reason, const char *what,
                              const char *when)
 {
@@ -683,7 +691,7 @@ static void judge_unchecked(struct judge *judge)
             why);
 }
 
-/* Rules: what a script left in its tables, its checks and the time of its own code. */
+/* Rules about a script: the rows and claims of its tables, its checks, and the time of its code. */
 static void judge_script(struct judge *judge)
 {
     const uint64_t failed = judge->counters[RECORDER_CHECKS_FAILED];
@@ -700,7 +708,8 @@ static void judge_script(struct judge *judge)
                 "the script's own code took %.0f %% of the transactions' time", script);
 }
 
-/* Rules: the server was unavailable for a time, or the table does not agree with the ledger. */
+/* Rules: the server was unavailable for a time, or the rows in the table differ from the rows that
+ * the sessions counted. */
 static void judge_rows(struct judge *judge)
 {
     const struct result *result = judge->result;
@@ -748,14 +757,14 @@ static void judge_rows(struct judge *judge)
                 COUNTED(surplus, "more row", "more rows"));
 }
 
-/* Returns the time in which the rate had to be reached. */
+/* Returns the time over which the rate is computed: without the warm-up if the run has a script. */
 static int64_t rated_ns(const struct judge *judge)
 {
     return judge->context->has_script ? judge->result->measured_ns : judge->result->append_ns;
 }
 
-/* Returns the percentage of the requested rate that was reached; -1 without a rate, or if the run
- * was too short. */
+/* Returns the percentage of the requested rate that was reached; -1 if the run had no rate or was
+ * too short. */
 static double rate_percent(const struct judge *judge)
 {
     const struct result *result = judge->result;
@@ -766,8 +775,8 @@ static double rate_percent(const struct judge *judge)
     }
     if (context->arrivals_per_s > 0 && result->stop_reason == STOP_COMPLETED &&
         result->append_ns >= SHORTEST_NS) {
-        /* with random arrivals of a given number of batches, the rate is reached if the batches
-         * were sent in the time in which they were due */
+        /* the run had a given number of batches with random arrivals, so the rate was reached if
+         * the run did not take longer than the time in which the batches were due */
         return 100 * MIN((double)result->last_due_ns / (double)result->append_ns, 1);
     }
     if (context->rate_rows_per_s > 0 && rated_ns(judge) >= SHORTEST_NS) {
@@ -776,7 +785,7 @@ static double rate_percent(const struct judge *judge)
     return -1;
 }
 
-/* Rule: other programs used the CPUs of a machine. */
+/* Rule: other programs used most of the CPUs of the machine of rank `number`. */
 static void judge_others(struct judge *judge, size_t number)
 {
     const struct client_machine machine = machine_of(judge, number);
@@ -807,7 +816,8 @@ static void judge_measurement(struct judge *judge)
     FAIL_IF(judge, failed > 0, EXIT_CODE_SHORT,
             WHY(find_error(&result->causes, CAUSE_READ, STATUS_OK)->text, 200), "%s failed",
             COUNTED(failed, "read", "reads"));
-    /* the standard deviation of the number of random arrivals is the square root of this number */
+    /* the standard deviation of the number of random arrivals is the square
+     * root of its mean; three standard deviations are allowed */
     const double arrivals = result->stop_reason == STOP_COMPLETED
                                 ? 0
                                 : context->arrivals_per_s * (double)rated_ns(judge) / 1e9;
@@ -889,9 +899,9 @@ void result_judge(struct result *result, const struct judge_context *context)
              changed);
 }
 
-/* Sets *held to the number of levels that held. Returns the number of these levels at which other
- * programs used most of the CPUs. If a rank saw the server, level->cpu has the CPU shares of the
- * machine with the server. */
+/* Sets *held to the number of levels of the search that the server sustained. Returns the number of
+ * these levels at which other programs used most of the CPUs. If a rank runs on the machine of the
+ * server, level->cpu has the CPU shares of that machine. */
 static unsigned count_disturbed(const struct search *search, bool is_local, unsigned *held)
 {
     unsigned disturbed = 0;
@@ -907,7 +917,7 @@ static unsigned count_disturbed(const struct search *search, bool is_local, unsi
     return disturbed;
 }
 
-/* Rules: no level of a search held. */
+/* Rules: the server did not sustain any level of the search. */
 static void judge_no_level(struct judge *judge, const struct search *search)
 {
     const struct level *failure = search->failed > 0 ? &search->levels[search->failure] : NULL;

@@ -37,8 +37,8 @@ const struct wait_class_text wait_class_texts[WAIT_CLASSES] = {
     [WAIT_OTHER] = {"other", "other waits", "waits.csv has their names"},
 };
 
-/* Weighted numbers of sessions that polls saw in calls of one operation, or in one wait during such
- * calls. */
+/* Numbers of sessions that polls saw in calls of one operation, or in one wait during such calls.
+ * Each poll has a weight. */
 struct sums {
     double batches[WAIT_BATCHES];
     double interval; /* sum since the latest call of waits_take_interval */
@@ -48,8 +48,8 @@ struct entry {
     size_t operation;
     unsigned event;
     struct sums waiting;
-    double time;   /* sum of the times that waits_note_time has noted */
-    double latest; /* mean number of sessions that waited, in the latest polled interval */
+    double time;   /* sum of the times that waits_note_time added */
+    double latest; /* mean number of sessions in this wait, in the latest interval with polls */
 };
 
 struct waits {
@@ -66,19 +66,19 @@ struct waits {
         unsigned event;
     } * slots; /* hash table of the sessions of one poll */
 
-    /* The members that waits_copy copies in one assignment. */
+    /* waits_copy copies this struct by one assignment; it copies the other members separately. */
     struct {
         size_t entry_count, counter_count;
         unsigned event_count;
         struct wait_event events[WAIT_EVENTS_MAX];
-        unsigned batch;       /* index of the batch of the next poll */
-        unsigned batch_polls; /* number of polls in the batch of the next poll */
+        unsigned batch;       /* index of the batch to which the next poll belongs */
+        unsigned batch_polls; /* number of polls that this batch has so far */
         unsigned batch_size;  /* number of polls in a full batch */
         unsigned interval_polls;
         double interval_s;                    /* sum of the weights of the polls in the interval */
         double weight_s, elapsed_ns, cost_ns; /* sums over all polls */
-        double calls, unseen; /* weighted sums over the polls: sessions in calls, and sessions in
-                                 calls that were not seen at the server */
+        double calls, unseen; /* weighted sums over the polls: `calls` counts the sessions in calls,
+                                 `unseen` those of them that the server did not show */
         uint64_t polls, failures;
         uint64_t costed; /* number of polls whose cost is known */
         char why[200];
@@ -92,11 +92,12 @@ struct waits {
 enum {
     EVENT_UNSEEN, /* the server does not show the session */
     EVENT_IDLE,   /* the server has not received the call yet, or has answered it */
-    EVENT_READY,  /* the session is idle as in EVENT_IDLE, but waits for a CPU */
+    EVENT_READY,  /* as EVENT_IDLE, but the server's process for the session waits for a CPU or uses
+                     one */
     EVENT_CPU,
-    EVENT_FURTHER, /* stands for the waits after the first WAIT_EVENTS_MAX */
+    EVENT_FURTHER, /* all further waits, when WAIT_EVENTS_MAX waits are known */
     EVENT_QUERY,
-    EVENT_REST, /* the part of EVENT_QUERY that no counter explains */
+    EVENT_REST, /* the part of EVENT_QUERY for which waits_note_time noted no wait */
     FIXED_EVENTS
 };
 
@@ -196,7 +197,7 @@ enum wait_class waits_class(const struct waits *waits, const struct wait_seen *s
     return at->type != NULL || at->event != NULL ? at->class : WAIT_OTHER;
 }
 
-/* Returns the number of the event of a session; adds the event if it is new. */
+/* Returns the index of the session's wait in waits->sum.events. Adds the wait if it is new. */
 static unsigned event_of(struct waits *waits, const struct wait_seen *seen)
 {
     if (!seen->is_at_work) {
@@ -221,8 +222,8 @@ static unsigned event_of(struct waits *waits, const struct wait_seen *seen)
     return waits->sum.event_count++;
 }
 
-/* Returns the slot of a session: the slot that has the session, or the empty slot where it belongs.
- * The table is at most half full. */
+/* Returns the slot that has the session or, if no slot has it, the empty slot for it. The hash
+ * table is at most half full, so there is always an empty slot. */
 static struct slot *slot_of(struct waits *waits, uint64_t server_session)
 {
     size_t at = (size_t)(server_session * UINT64_C(0x9e3779b97f4a7c15) >> 32) & waits->slot_mask;
@@ -233,8 +234,8 @@ static struct slot *slot_of(struct waits *waits, uint64_t server_session)
     return &waits->slots[at];
 }
 
-/* Fills the slots with the sessions of append, and then sets the waits that the server shows for
- * these sessions. */
+/* Fills the slots with this program's sessions, and sets the wait that the server shows for each of
+ * them. */
 static void fill_slots(struct waits *waits, const struct wait_poll *poll)
 {
     unsigned others = EVENT_UNSEEN;
@@ -472,8 +473,8 @@ void waits_note_time(struct waits *waits, size_t operation, const char *event, d
     pthread_mutex_unlock(&waits->lock);
 }
 
-/* Divides the wait WAIT_QUERY of an operation among the waits with noted times. These times may
- * overlap, so their sum may exceed the time of the queries. */
+/* Divides the wait WAIT_QUERY of an operation among the waits for which waits_note_time noted
+ * times. These times may overlap, so their sum may exceed the time of the queries. */
 static void divide(struct waits *waits, size_t operation)
 {
     struct entry *const query = find_entry(waits, operation, EVENT_QUERY);
@@ -528,8 +529,8 @@ void waits_take_interval(struct waits *waits, int64_t start_ns, int64_t end_ns,
         if (waits->sum.interval_polls > 0) {
             entry->latest = entry->waiting.interval / waits->sum.interval_s;
         }
-        /* an interval without calls gets rows of zeros, so that means over several intervals are
-         * right */
+        /* an interval without calls gets rows of zeros, because a mean over several intervals must
+         * include it */
         if (entry->waiting.interval > 0 || (waits->sum.interval_polls > 0 && calls <= 0)) {
             const struct wait_row row = {.start_ns = start_ns,
                                          .end_ns = end_ns,
@@ -594,11 +595,12 @@ static double total(const struct sums *sums)
     return all;
 }
 
-/* Writes the waits of an operation and class with their shares of `whole`, largest first. */
+/* Writes the waits of share's operation and class to share->events, each with its share of `whole`,
+ * the largest share first. Writes the first of them to share->largest. */
 static void list_events(const struct waits *waits, struct wait_share *share, double whole)
 {
     static const char more[] = ", …";
-    double bound = -1; /* the share of the wait that was written last; -1: no wait was written */
+    double bound = -1; /* time of the wait that was written last; -1: no wait was written */
     size_t last = waits->sum.entry_count, used = 0;
     for (size_t n = 0; n < waits->sum.entry_count; n++) {
         size_t best = waits->sum.entry_count;
@@ -683,8 +685,8 @@ double waits_type_share(const struct waits *waits, size_t operation, enum wait_c
 
 bool waits_next_share(const struct waits *waits, size_t *at, struct wait_share *share)
 {
-    /* *at runs over the operations and, for each operation, over the ranks of its classes by
-     * share */
+    /* *at counts operations and, within each operation, its classes in the order of their shares:
+     * `rank` is 0 for the class with the largest share */
     for (; *at < waits->operations * WAIT_CLASSES; (*at)++) {
         const size_t operation = *at / WAIT_CLASSES, rank = *at % WAIT_CLASSES;
         double shares[WAIT_CLASSES];
