@@ -422,8 +422,7 @@ static bool read_pss(struct server_process *server, struct process *process)
     return true;
 }
 
-/* Reads the resident memory of every process. Returns the number of processes that could be read.
- */
+/* Reads the resident memory of every process. Returns how many processes could be read. */
 static size_t read_resident(struct server_process *server)
 {
     const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -14,14 +14,13 @@
 #include "measure/sampler.h"
 
 struct server_reading {
-    int64_t taken_ns; /* monotonic moment at which the CPU time was read */
-    int64_t cpu_ns;   /* CPU time of the server; not lower than at an earlier reading; negative =
-                         unknown */
+    int64_t taken_ns;     /* monotonic moment at which the CPU time was read */
+    int64_t cpu_ns;       /* CPU time of the server; never lower than before; negative = unknown */
     int64_t memory_bytes; /* memory of the server; negative = unknown */
     unsigned processes;
     unsigned threads;
     bool has_io;
-    struct procfs_io io; /* I/O of all processes; no count is lower than at an earlier reading */
+    struct procfs_io io; /* I/O of all processes; no count is ever lower than before */
 };
 
 struct server_process;

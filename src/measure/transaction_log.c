@@ -24,7 +24,7 @@ struct ring {
     struct transaction_log_row *rows;
     size_t first, count;
     uint64_t dropped;
-} __attribute__((aligned(64))); /* each ring has its own cache lines, so locking is fast */
+} __attribute__((aligned(64))); /* sessions of different rings share no cache line */
 
 struct transaction_log {
     struct ring rings[RINGS_MAX];
@@ -42,7 +42,7 @@ struct transaction_log {
 struct transaction_log *transaction_log_create(double share, uint64_t seed, unsigned sessions)
 {
     struct transaction_log *log = aligned_alloc(_Alignof(struct transaction_log), sizeof *log);
-    /* calloc leaves rows that are never used without memory */
+    /* memory from calloc is really used only by the rows that are written */
     struct transaction_log_row *memory = calloc(TRANSACTION_LOG_ROWS, sizeof *memory);
     if (log == NULL || memory == NULL) {
         free(log);

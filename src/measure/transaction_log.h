@@ -26,10 +26,8 @@ enum {
 
 /* A transaction, batch or read. The texts are borrowed until the log ends. */
 struct transaction_log_row {
-    int64_t
-        end_ns; /* time from the opening of the gate, when the sessions began to work, to the end */
-    uint64_t
-        turn; /* number of the turn of the session, from 0; see struct transaction_log_choice */
+    int64_t end_ns; /* moment of the end, since the sessions began to work (the gate opened) */
+    uint64_t turn;  /* number of the session's turn, from 0; see struct transaction_log_choice */
     const char *transaction;
     const char *outcome;
     int64_t latency_ns;  /* latency in ns; -1: unknown */

@@ -137,9 +137,8 @@ static const struct error *find_error(const struct causes *causes, enum cause_ph
 }
 
 /* Returns the reason why sessions were refused (is_refusal), or why sessions or rows were lost
- * later;
- * "" if the reason is unknown. A session that connected but whose on_session failed also counts as
- * refused. */
+ * after the connect. Returns "" if the reason is unknown. A session that connected but whose
+ * on_session failed also counts as refused. */
 static const char *find_reason(const struct causes *causes, bool is_refusal)
 {
     static const enum cause_phase phases[] = {CAUSE_CONNECT, CAUSE_STATEMENT, CAUSE_APPEND,
@@ -147,7 +146,7 @@ static const char *find_reason(const struct causes *causes, bool is_refusal)
                                               CAUSE_SCRIPT};
     const char *why = "";
     for (size_t i = is_refusal ? 0 : 1; i < COUNT_OF(phases) && why[0] == '\0'; i++) {
-        /* of the causes from the script, only a fatal error is a reason, not a failed check */
+        /* a fatal error in the script is a reason, a failed check of the script is not */
         why = find_error(causes, phases[i], phases[i] == CAUSE_SCRIPT ? STATUS_FATAL : STATUS_OK)
                   ->text;
     }
@@ -170,8 +169,7 @@ static void sum_tables(struct judge *judge)
     }
 }
 
-/* Removes the results of an earlier judgement, and fills *judge with the data that the rules read.
- */
+/* Removes an earlier judgement from the result, and fills *judge with the data for the rules. */
 static void judge_begin(struct judge *judge, struct result *result,
                         const struct judge_context *context)
 {
@@ -272,8 +270,8 @@ static bool is_disturbed(const struct client_machine *machine)
  *   - The server is on this machine, the CPUs were at least BUSY_PERCENT busy, and the client used
  *     more CPU time than the server and more than all other programs. If the CPU time of the server
  *     is unknown, all CPU time that the client did not use counts as the server's.
- *   - The session threads waited for a CPU for over half of their time, and a limit that applies
- * only to the client (affinity, the quota of a cgroup, niceness) kept it from using all CPUs.
+ *   - The session threads waited for a CPU for over half of their time, and a limit of the client
+ *     alone (affinity, the quota of a cgroup, niceness) kept the client from using all CPUs.
  *   - The session threads waited for a CPU for over half of their time, although the CPUs were less
  *     than BUSY_PERCENT busy. This rule does not apply if the server is on this machine and used
  *     half of the CPUs or more.
@@ -545,8 +543,7 @@ static void judge_refusals(struct judge *judge)
         const struct finding *entry = &result->findings.entries[i];
         own = entry->side == LIMIT_CLIENT ? entry : NULL;
     }
-    /* not_started also includes sessions that had a thread but not enough memory for their script
-     */
+    /* not_started also counts sessions that had a thread but no memory for their script */
     EXIT_IF(judge, has_no_thread && (own == NULL || judge->thread->kind == ERROR_MEMORY),
             EXIT_CODE_CLIENT_LIMIT, "", "%s", judge->thread->text);
     EXIT_IF(judge, has_no_thread, EXIT_CODE_CLIENT_LIMIT, WHY(format_limit(own, "", TEXT), 230),
@@ -816,8 +813,8 @@ static void judge_measurement(struct judge *judge)
     FAIL_IF(judge, failed > 0, EXIT_CODE_SHORT,
             WHY(find_error(&result->causes, CAUSE_READ, STATUS_OK)->text, 200), "%s failed",
             COUNTED(failed, "read", "reads"));
-    /* the standard deviation of the number of random arrivals is the square
-     * root of its mean; three standard deviations are allowed */
+    /* the number of random arrivals has the square root of its mean as standard deviation; three
+     * standard deviations are allowed */
     const double arrivals = result->stop_reason == STOP_COMPLETED
                                 ? 0
                                 : context->arrivals_per_s * (double)rated_ns(judge) / 1e9;
@@ -899,9 +896,10 @@ void result_judge(struct result *result, const struct judge_context *context)
              changed);
 }
 
-/* Sets *held to the number of levels of the search that the server sustained. Returns the number of
- * these levels at which other programs used most of the CPUs. If a rank runs on the machine of the
- * server, level->cpu has the CPU shares of that machine. */
+/* A level, a number of sessions, held if the server sustained it. Sets *held to the number of
+ * levels that held. Returns the number of these levels at which other programs used most of the
+ * CPUs. If a rank runs on the machine of the server, level->cpu has the CPU shares of that machine.
+ */
 static unsigned count_disturbed(const struct search *search, bool is_local, unsigned *held)
 {
     unsigned disturbed = 0;

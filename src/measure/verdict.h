@@ -21,10 +21,10 @@
 
 /* Facts about the run that the judgement needs in addition to the result. */
 struct judge_context {
-    bool is_embedded; /* the database runs in this process and shares its CPU time */
-    bool is_local;    /* the server shares this machine's CPUs */
-    double
-        rate_rows_per_s; /* requested rate in rows/s, with a script in transactions/s; 0 = none */
+    bool is_embedded;       /* the database runs in this process and shares its CPU time */
+    bool is_local;          /* the server shares this machine's CPUs */
+    double rate_rows_per_s; /* requested rate; in a run with a script, in transactions/s; 0 = no
+                               rate */
     /* has_group_rates: only some transactions have a rate, and rate_rows_per_s is the sum of these
      * rates. rated_done: how many transactions with a rate were committed, or rolled back on
      * purpose. */
@@ -41,9 +41,9 @@ struct judge_context {
     /* description of how the server's I/O was traced; NULL if it was not traced */
     const char *traced;
     uint64_t untraced; /* if no call was traced: number of calls that the server counted; else 0 */
-    bool was_interrupted; /* the user interrupted the program, possibly after all sessions had ended
-                           */
-    bool was_signalled;   /* a signal arrived, from the user or from mpirun */
+    bool
+        was_interrupted; /* the user interrupted this program, maybe after all sessions had ended */
+    bool was_signalled;  /* a signal arrived, from the user or from mpirun */
 };
 
 /* Sets verdict, verdict_reason and PROBLEM_RUN from the rest of the result, then calls
@@ -52,11 +52,11 @@ void result_judge(struct result *result, const struct judge_context *context);
 
 /* Sets verdict, verdict_reason and PROBLEM_RUN of a search's result, then calls result_set_exit.
  *
- * A level is a number of sessions that the search tries. The exit code is 0 when the search found
- * the limit of the server or of the client, or sustained all levels that it tried. When every level
- * failed, the exit code is 3 if a limit of the client was the reason, and otherwise 4. The exit
- * code is 1 when rows are lost or uncounted, 4 when the server went away, and 130 after a signal.
- */
+ * A level is a number of sessions that the search tries. The exit code is 0 when the search found a
+ * limit, whichever side has it, or ended at one of its own bounds after at least one level was
+ * held. When every level failed, the exit code is 3 if a limit of the client was the reason,
+ * otherwise 4. The exit code is 1 when rows are lost or uncounted, 4 when the server went away, and
+ * 130 after a signal. */
 void search_judge(const struct search *search, struct result *result,
                   const struct judge_context *context);
 

@@ -159,7 +159,7 @@ struct wait_row {
 };
 
 /* Calls `take` with one row for each wait that an operation had since the previous call of
- * waits_take_interval. */
+ * waits_take_interval. If no session was in a call, the rows have zeros. */
 void waits_take_interval(struct waits *waits, int64_t start_ns, int64_t end_ns,
                          void (*take)(void *context, const struct wait_row *row), void *context);
 
