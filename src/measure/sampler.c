@@ -394,8 +394,7 @@ static void nap(struct sampler *sampler, int64_t moment_ns)
     }
 }
 
-/* Returns the first moment after now that is a multiple of the period after the start of the run.
- */
+/* Returns the next moment that is a multiple of the period after the start of the run. */
 static int64_t next_tick(const struct sampler *sampler, int64_t period_ns)
 {
     const int64_t start_ns = sampler->config.run_start_ns;

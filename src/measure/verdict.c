@@ -898,8 +898,7 @@ void result_judge(struct result *result, const struct judge_context *context)
 
 /* A level, a number of sessions, held if the server sustained it. Sets *held to the number of
  * levels that held. Returns the number of these levels at which other programs used most of the
- * CPUs. If a rank runs on the machine of the server, level->cpu has the CPU shares of that machine.
- */
+ * CPUs. If a rank runs on the server's machine, level->cpu has the CPU shares of that machine. */
 static unsigned count_disturbed(const struct search *search, bool is_local, unsigned *held)
 {
     unsigned disturbed = 0;

@@ -41,9 +41,8 @@ struct judge_context {
     /* description of how the server's I/O was traced; NULL if it was not traced */
     const char *traced;
     uint64_t untraced; /* if no call was traced: number of calls that the server counted; else 0 */
-    bool
-        was_interrupted; /* the user interrupted this program, maybe after all sessions had ended */
-    bool was_signalled;  /* a signal arrived, from the user or from mpirun */
+    bool was_interrupted; /* the user interrupted this program, maybe after the sessions' end */
+    bool was_signalled;   /* a signal arrived, from the user or from mpirun */
 };
 
 /* Sets verdict, verdict_reason and PROBLEM_RUN from the rest of the result, then calls
