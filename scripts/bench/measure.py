@@ -21,7 +21,7 @@ class Measured:
     """One run of one program: wall time, CPU, highest RSS, output."""
 
     # phase_rate: rows/s while all sessions are connected and append. sessions_rate: rows/s from the first
-    # connect to the last disconnect. A rate is None if the program does not report it.
+    # connect to the last disconnect. None stands for a rate that the program does not report.
     phase_rate = None
     sessions_rate = None
 

@@ -327,7 +327,7 @@ static enum status remount_theirs(struct disk *disk, struct error *error)
 enum status disk_remount(struct disk *disk, struct error *error)
 {
     enum status status;
-    if (disk->is_users) {
+    if (disk->belongs_to_user) {
         status = remount_theirs(disk, error);
     } else {
         status = unmount_disk(disk, error);
@@ -340,7 +340,7 @@ enum status disk_remount(struct disk *disk, struct error *error)
 void disk_destroy(struct disk *disk)
 {
     struct error ignored = {.kind = ERROR_NONE};
-    if (disk->is_users && disk->is_cut && disk_remount(disk, &ignored) != STATUS_OK) {
+    if (disk->belongs_to_user && disk->is_cut && disk_remount(disk, &ignored) != STATUS_OK) {
         notice_print("%s", ignored.text);
     }
     if (disk->device[0] != '\0' && unmount_disk(disk, &ignored) != STATUS_OK) {

@@ -44,8 +44,8 @@ struct disk {
     const char *folder; /* folder on which the disk is mounted */
     char device[40]; /* name of the loop device, "/dev/loop3"; "" while the disk is not mounted */
     bool is_cut;     /* the power was cut, and the disk has not been mounted again */
-    bool is_users;   /* the file system is the user's, and `mount` describes it */
-    bool is_guarded; /* this program has made the folder below the user's mount immutable */
+    bool belongs_to_user; /* the file system is the user's, and `mount` describes it */
+    bool is_guarded;      /* this program has made the folder below the user's mount immutable */
     struct disk_mount mount;
 };
 

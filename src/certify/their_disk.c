@@ -407,10 +407,11 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
                         .mount = mount,
                         .parent = find_parent("/proc/self/mountinfo", &mount)};
     if (find_process(writes_elsewhere, &look) > 0) {
-        error_set(error, ERROR_USAGE, 0, NULL,
-                  "--faults power: the server writes %.150s, a file outside the file system of its "
-                  "data: move the file to that file system, or leave power out",
-                  look.other);
+        error_set(
+            error, ERROR_USAGE, 0, NULL,
+            "--faults power: the server writes %.90s, which is outside the file system of its "
+            "data: move the file there, or leave power out",
+            look.other);
         return STATUS_FATAL;
     }
     const pid_t user = find_process(is_other_user, &look);
@@ -424,7 +425,7 @@ enum status disk_adopt(struct disk *disk, const char *data, pid_t server, struct
                  (int)keeper);
         return refuse(error, path, why, "unmount it there or end that process");
     }
-    disk->is_users = true;
+    disk->belongs_to_user = true;
     disk->mount = mount;
     disk->folder = disk->mount.folder;
     disk->type = disk->mount.type;

@@ -124,7 +124,7 @@ static enum exit_code take(struct reading *reading, const char *name, const char
     }
     if (strcmp(name, "sessions") == 0 && reading->form->command != COMMAND_SWEEP &&
         reading->first_operand != NULL && !option_is_target(reading->first_operand)) {
-        /* of several operands on the command line, the first is SESSIONS and replaces the SESSIONS
+        /* if the command line has several operands, the first is SESSIONS and replaces the SESSIONS
          * of the file; a single operand may also be a port */
         return reading->operands > 1
                    ? EXIT_CODE_OK

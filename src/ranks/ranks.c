@@ -196,9 +196,8 @@ static const struct ranks_module *load_module(struct error *error)
     if (!file_find_module(RANKS_MODULE, path, sizeof path)) {
         error_set(
             error, ERROR_USAGE, 0, NULL,
-            "append was started by mpirun or srun as one of several ranks, but %s is neither in "
-            "%.200s nor in its folder %s: build append with -D APPEND_MPI=ON, or start a single "
-            "process",
+            "started by mpirun or srun as one of several ranks, but %s is neither in %.60s nor in "
+            "its folder %s: build append with -D APPEND_MPI=ON, or start a single process",
             RANKS_MODULE, path, APPEND_MODULE_FOLDER);
         return NULL;
     }
@@ -437,8 +436,8 @@ static enum exit_code receive_ready(struct ranks *ranks, const char *version, st
     }
     if (version != NULL && strcmp(ready.version, version) != 0) {
         return usage_refuse(error,
-                            "machine %.60s has a different client library (%.100s) from rank 0 "
-                            "(%.100s, on machine %.60s): install the same version everywhere",
+                            "machine %.40s has a different client library (%.30s) from rank 0 "
+                            "(%.30s, on machine %.40s): install the same version everywhere",
                             machine, ready.version, version, ranks->peers[0].machine);
     }
     return EXIT_CODE_OK;

@@ -708,8 +708,8 @@ static void put_latencies(struct screen *out, const struct plan *plan, const str
     put_line(out);
     for (size_t i = 0; i < operations.count; i++) {
         const struct histogram *histogram = recorder_histogram(&result->totals, i);
-        /* leaves out a row that equals the row of all transactions: the row of a script's only
-         * transaction, and the row of tries in a run without retries */
+        /* a row that is equal to the row of all transactions is left out: if the script has one
+         * transaction, the row of this transaction; in a run without retries, the row of tries */
         const bool is_copy =
             (is_transaction(&operations.entries[i]) && transactions == 1) ||
             (i == OPERATION_TRY && transactions_retries(result->totals.counters) == 0);

@@ -301,8 +301,8 @@ class Alone(certify.Harm, certify.Power):
                 client.start()
                 harness.wait_until(messages.read_text, "the file to be open")
                 try:
-                    self.refuse("move the file to that file system",
-                                f"the server writes {log}, a file outside the file system of its data")
+                    self.refuse("move the file there",
+                                f"the server writes {log}, which is outside the file system of its data")
                 finally:
                     lasts.unlink()
                     client.join()

@@ -92,7 +92,7 @@ TEST(a_subject_that_never_began_closes_nothing)
 
 TEST(a_cut_that_fails_is_no_cut)
 {
-    struct disk disk = {.folder = "/nonexistent", .image = -1, .is_users = true};
+    struct disk disk = {.folder = "/nonexistent", .image = -1, .belongs_to_user = true};
     struct error error = {.kind = ERROR_NONE};
     assert_int_equal(disk_cut_power(&disk, &error), STATUS_FATAL);
     assert_part(error.text, "cannot shut the file system down: /nonexistent: No such file");
@@ -139,7 +139,7 @@ TEST_BETWEEN(only_a_server_that_has_ended_is_started_again, make_folder, remove_
         }
         if (cases[i].is_unmounted) {
             subject.disk = (struct disk){
-                .folder = "/nonexistent", .image = -1, .is_users = true, .is_cut = true};
+                .folder = "/nonexistent", .image = -1, .belongs_to_user = true, .is_cut = true};
         }
         subject_end(&subject);
         assert_int_equal(subject.starter != 0, cases[i].is_started);
