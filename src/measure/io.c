@@ -152,8 +152,8 @@ static bool counts_pages(const char *path)
 /*
  * Returns the device of the files at `path`; 0 if unknown. Files on btrfs and on overlays have a
  * device number that does not belong to a device, so the device is looked up in the mount table of
- * the process `viewer`. For an overlay (such as a Docker container), the function replaces the text
- * in `path` by the path of the folder that the overlay writes to.
+ * the process `viewer`. For an overlay (such as the root of a Docker container), `path` becomes the
+ * path of the folder that the overlay writes to, as this program sees it.
  */
 static dev_t find_device(struct io_meter *meter, char *path, size_t size, pid_t viewer)
 {
@@ -209,10 +209,9 @@ static void find_devices(struct io_meter *meter, const struct io_place *place)
         snprintf(path, sizeof path, "%s", about->directory);
     }
     if (is_own && stat(path, &at) != 0) {
-        snprintf(
-            about->note, sizeof about->note,
-            "the server's data directory %.150s cannot be accessed: %s; check --data-directory",
-            about->directory, strerror(errno));
+        snprintf(about->note, sizeof about->note,
+                 "the server's data directory %.150s cannot be accessed: %s; see --data-directory",
+                 about->directory, strerror(errno));
         about->directory[0] = '\0';
         return;
     }

@@ -110,8 +110,7 @@ void io_subtract(const struct io_reading *from, const struct io_reading *to,
 struct io_reading io_nothing(void);
 
 enum {
-    IO_DEVICES_MAX =
-        16, /* maximum number of disks below a file system; further disks are ignored */
+    IO_DEVICES_MAX = 16, /* most disks below a file system; others are ignored */
 };
 
 struct io_device {

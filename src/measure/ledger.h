@@ -9,11 +9,11 @@
  *             connected = finished + stopped + dropped
  *   rows:     planned   = acknowledged + rejected + in_doubt + not_sent
  *
- * A session is `stopped` if a signal or --on-drop stop ended the run before the session had done
- * its share. A session is also `stopped` if it was reconnecting at the end of the run, or if it
- * still waited for an answer and this program cut its connection. A row is in doubt when the
- * connection died between sending the row and the answer. Ledgers of several machines are merged by
- * addition.
+ * A session is `stopped` if the run ended early, before the session had done its share: because of
+ * a signal, --on-drop stop, --stop-when, --min-sessions, an error in a script or a lost rank. A
+ * session is also `stopped` if it was reconnecting at the end of the run, or if it still waited for
+ * an answer and this program cut its connection. A row is in doubt when the connection died between
+ * sending the row and the answer. Ledgers of several machines are merged by addition.
  */
 #ifndef MEASURE_LEDGER_H
 #define MEASURE_LEDGER_H

@@ -178,8 +178,8 @@ const struct level *search_knee(const struct search *search);
 const struct level *search_knee_rival(const struct search *search);
 
 /* Sets *over to the smallest level whose append p99 exceeded the bound, or to NULL if no p99
- * exceeded the bound. Sets *within to the largest level below *over that held and whose p99 did not
- * exceed the bound, or to NULL if the search has no such level. */
+ * exceeded the bound. Sets *within to the largest level below *over (any level if *over is NULL)
+ * that held and whose p99 did not exceed the bound, or to NULL if the search has no such level. */
 void search_p99(const struct search *search, const struct level **over,
                 const struct level **within);
 

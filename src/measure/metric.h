@@ -12,7 +12,8 @@
  * number with at most 7 significant bits (12.5, the whole numbers up to 128) is the highest value
  * of its bucket, so its percentile is exact. A positive number below METRIC_LEAST counts as
  * METRIC_LEAST; a negative number above -METRIC_LEAST counts as 0. All numbers above METRIC_MOST
- * share one bucket, whose percentiles are reported as the maximum.
+ * share one bucket, whose percentiles are reported as the maximum; all numbers of -METRIC_MOST and
+ * below share the first bucket.
  */
 #ifndef MEASURE_METRIC_H
 #define MEASURE_METRIC_H

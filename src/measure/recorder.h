@@ -123,8 +123,8 @@ void recorder_note_server_session(struct recorder *recorder, unsigned session, u
 void recorder_read_calls(const struct recorder *recorder, struct recorder_call *calls);
 unsigned recorder_sessions(const struct recorder *recorder);
 
-/* Returns the number of sessions that began to work at since_ns or earlier, and whose last
- * acknowledged append was before since_ns. Sets *reading to the number of these sessions that are
+/* Returns the number of working sessions that began to work at since_ns or earlier, and have had no
+ * append acknowledged since then. Sets *reading to the number of these sessions that are
  * running a read. */
 uint64_t recorder_count_stalled(struct recorder *recorder, int64_t since_ns, uint64_t *reading);
 

@@ -224,13 +224,11 @@ void result_join_hosts(struct result *result, size_t table, const struct row_cha
                  place[0] == '\0' ? (int)sizeof verification->reason : 120, host->reason);
     } else if (are == HOSTS_UNCLEAR) {
         verification->state = VERIFICATION_FAILED;
-        snprintf(
-            verification->reason, sizeof verification->reason,
-            "append cannot determine whether the hosts are one database: the row counts of all "
-            "hosts together changed by %s, but the row count of one host changed by %s; run "
-            "again with one host",
-            UNITS_COUNT((uint64_t)llabs(changes.sum)),
-            UNITS_COUNT((uint64_t)llabs(changes.nearest)));
+        snprintf(verification->reason, sizeof verification->reason,
+                 "append cannot determine whether the hosts are one database: rows changed by %s "
+                 "on all hosts, by %s on one; run again with one host",
+                 UNITS_COUNT((uint64_t)llabs(changes.sum)),
+                 UNITS_COUNT((uint64_t)llabs(changes.nearest)));
     }
 }
 

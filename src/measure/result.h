@@ -47,7 +47,8 @@ struct change {
     const char *what; /* kind of change: "mark", "rate", "sessions", "pause", "resume", "stop" */
     char from[CHANGE_VALUE_BYTES]; /* value before the change; "" if the change has no value */
     char to[CHANGE_VALUE_BYTES];
-    char text[CHANGE_TEXT_BYTES]; /* note of the user, if `what` is "mark"; "" for other changes */
+    char text[CHANGE_TEXT_BYTES]; /* text of the event: the user's note for "mark", otherwise
+                                      what was changed: "rate 500/s" */
     char by[16];                  /* origin of the change: "page", "append control" */
 };
 
@@ -225,7 +226,7 @@ struct rank_result {
     int64_t clock_error_ns;  /* the largest possible error of clock_offset_ns */
     int64_t clock_drift_ns;  /* change of clock_offset_ns since the start */
     int64_t clock_drift_error_ns; /* the largest possible error of clock_drift_ns */
-    unsigned hosts_here; /* number of servers that seem to run on the rank's machine; the rank
+    unsigned hosts_here; /* number of servers whose addresses are on the rank's machine; the rank
                             looked for their processes */
     struct resource_summary resources;
     struct trace_sum *trace; /* the I/O trace of the rank, with times on rank 0's clock; owned; NULL
@@ -266,8 +267,8 @@ struct result {
     /* number of sessions whose threads did not end: they still run the script, so the plan must not
      * be freed */
     uint64_t sessions_left;
-    uint64_t sessions_ended; /* number of sessions whose connections were cut while the server still
-                                did their work, so that this program ended the work at the server */
+    uint64_t sessions_ended; /* number of cut sessions whose work still ran at the server, and was
+                                ended there by this program */
 
     int64_t table_bytes_before; /* size of the run's tables on disk before the run; -1 = unknown */
     int64_t table_bytes_after;  /* size of the run's tables on disk after the run; -1 = unknown */
@@ -388,10 +389,10 @@ struct row_change {
  * The function treats the hosts as one database if all hosts had the same count before the run, and
  * if the count of every host then changed by `written`, or the changes of all hosts add up to much
  * more than `written`. It then uses the count of the host with the greatest change. If the hosts
- * are separate databases, it adds up their counts; the state is VERIFICATION_FAILED if a host to
- * which the run wrote was not counted. If the counts fit neither case, the state is
- * VERIFICATION_FAILED. result->are_hosts_one becomes true if every table that changed shows that
- * the hosts are one database. */
+ * are separate databases, it adds up their counts; the state is VERIFICATION_FAILED if no host
+ * was counted, or if a host to which the run wrote was not counted. If the counts fit neither case,
+ * the state is VERIFICATION_FAILED. result->are_hosts_one becomes true if every table that changed
+ * shows that the hosts are one database. */
 void result_join_hosts(struct result *result, size_t table, const struct row_change *written,
                        struct verification *verification);
 

@@ -168,7 +168,7 @@ static void read_all(struct sampler *sampler, struct reading *reading)
         sampler->stat_file < 0 ? -1 : pread(sampler->stat_file, text, sizeof text, 0);
     reading->is_host_known = length > 0 && procfs_parse_cpu(text, (size_t)length, &reading->host);
     reading->client_cpu_ns = mono_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    /* I/O is read first, because reading memory takes long */
+    /* I/O is read before memory, because reading memory takes long */
     io_meter_read(sampler->io, reading->is_host_known ? &reading->host : NULL, &reading->io);
     read_gauges(sampler, &reading->server);
     /* an embedded database without files does no I/O of its own */

@@ -86,8 +86,9 @@ struct cpu_shares {
 double cpu_others(const struct cpu_shares *shares, bool has_server);
 
 /* Raises each share in *max to the share in *shares if the share in *shares is higher. Sets *at_max
- * to *shares if the host share in *shares is the highest so far, or if it is almost the highest and
- * the server share is higher than in *at_max. */
+ * to *shares if the host share in *shares is more than half a point above that in *at_max, or if it
+ * is at most half a point below the highest so far and the server share is not below that in
+ * *at_max. */
 void cpu_shares_raise(struct cpu_shares *max, struct cpu_shares *at_max,
                       const struct cpu_shares *shares);
 

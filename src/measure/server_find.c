@@ -155,10 +155,11 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
         snprintf(note, note_bytes,
                  "/proc cannot be read here: the server's process is unknown (%s)", place);
     } else if (search.sockets.count == 0) {
-        snprintf(note, note_bytes,
-                 "nothing on this machine listens on %s: if the server runs in a container, give "
-                 "--container, --server-pid or --server-cgroup",
-                 place);
+        snprintf(
+            note, note_bytes,
+            "nothing on this machine listens on %s; for a container give --container, --server-pid "
+            "or --server-cgroup",
+            place);
     } else if (best == NULL && search.is_denied) {
         snprintf(note, note_bytes,
                  "the process that listens on %s belongs to another user: run as root, or give "
@@ -166,8 +167,8 @@ bool server_find(int proc, uint16_t port, const char *path, struct procfs_proces
                  place);
     } else if (best == NULL) {
         snprintf(note, note_bytes,
-                 "no process that append can see listens on %s: if the server runs in another "
-                 "container, give --container, --server-pid or --server-cgroup",
+                 "no process that append can see listens on %s; for another container give "
+                 "--container, --server-pid or --server-cgroup",
                  place);
     } else if (is_forwarder(best->name)) {
         snprintf(note, note_bytes,

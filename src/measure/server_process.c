@@ -94,8 +94,8 @@ struct server_process {
     char note[200]; /* reason why the server was not looked for, or why its figures are limited */
 };
 
-/* Finds the root of each tree that has none: the process whose pid the user gave, or the process
- * that listens at the tree's place. */
+/* Finds the root of each tree that has no running root: the process whose pid the user gave, or the
+ * process that listens at the tree's place. */
 static void attach(struct server_process *server)
 {
     const struct server_selector *selector = &server->selector;
@@ -336,7 +336,8 @@ static void refine(struct server_process *server)
     }
 }
 
-/* Finds the processes that belong to the server now. Returns false if they are not all known. */
+/* Finds the processes that belong to the server now. Returns false if they are not all known, or
+ * if the server has ended. */
 static bool update(struct server_process *server)
 {
     struct process_table *table = &server->table;
@@ -407,8 +408,8 @@ static bool read_pss(struct server_process *server, struct process *process)
         return false;
     }
     if (!rollup.has_pss_anon) {
-        /* the file does not show the anonymous part, so all resident anonymous memory is counted:
-         * all of it is private, except pages that are shared copy-on-write */
+        /* the file does not show the anonymous part, so all resident anonymous memory is counted,
+         * up to the PSS: it is private, except for pages that are shared copy-on-write */
         rollup.pss_anon_bytes = MIN(memory->resident_anon_bytes, rollup.pss_bytes);
     }
     memory->pss_round = reader->round;

@@ -42,7 +42,7 @@ struct transaction_log {
 struct transaction_log *transaction_log_create(double share, uint64_t seed, unsigned sessions)
 {
     struct transaction_log *log = aligned_alloc(_Alignof(struct transaction_log), sizeof *log);
-    /* memory from calloc is really used only by the rows that are written */
+    /* with calloc, rows that are never written take no memory */
     struct transaction_log_row *memory = calloc(TRANSACTION_LOG_ROWS, sizeof *memory);
     if (log == NULL || memory == NULL) {
         free(log);

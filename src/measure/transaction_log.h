@@ -72,9 +72,9 @@ static inline bool transaction_log_takes(const struct transaction_log_choice *ch
 /* Adds a row. Any thread may call this function. */
 void transaction_log_add(struct transaction_log *log, const struct transaction_log_row *row);
 
-/* Waits until a ring is half full, but for half a second at most. Returns true if
- * transaction_log_end was called, so no more rows will be added. Only the writing thread may call
- * transaction_log_wait and transaction_log_take. */
+/* Waits until a ring is half full or the log has ended, but for half a second at most. Returns true
+ * if transaction_log_end was called: the rows that are still in the rings are then the last rows.
+ * Only the writing thread may call transaction_log_wait and transaction_log_take. */
 bool transaction_log_wait(struct transaction_log *log);
 
 /* Takes the oldest rows out of the next ring that has rows. Returns their number, or 0 if all rings

@@ -311,8 +311,9 @@ static size_t machine_count(const struct result *result)
     return MAX(result->rank_count, (size_t)1);
 }
 
-/* Returns this machine or, in a run with ranks, the machine of rank number `number`, with the sums
- * of the figures of all ranks on that machine. */
+/* Returns this machine or, in a run with ranks, the machine of rank number `number`. The client's
+ * share and the times of threads are sums over the ranks on that machine; the shares of the host
+ * and the server are the highest of these ranks. */
 static struct client_machine machine_of(const struct judge *judge, size_t number)
 {
     const struct result *result = judge->result;
@@ -782,7 +783,8 @@ static double rate_percent(const struct judge *judge)
     return -1;
 }
 
-/* Rule: other programs used most of the CPUs of the machine of rank `number`. */
+/* Rule: other programs used so much of the CPUs of the machine of rank `number` that they disturbed
+ * the run. */
 static void judge_others(struct judge *judge, size_t number)
 {
     const struct client_machine machine = machine_of(judge, number);
@@ -896,9 +898,9 @@ void result_judge(struct result *result, const struct judge_context *context)
              changed);
 }
 
-/* A level, a number of sessions, held if the server sustained it. Sets *held to the number of
- * levels that held. Returns the number of these levels at which other programs used most of the
- * CPUs. If a rank runs on the server's machine, level->cpu has the CPU shares of that machine. */
+/* Sets *held to the number of levels that held. Returns the number of these levels at which other
+ * programs used most of the CPUs. If a rank runs on the server's machine, level->cpu has the CPU
+ * shares of that machine. */
 static unsigned count_disturbed(const struct search *search, bool is_local, unsigned *held)
 {
     unsigned disturbed = 0;
@@ -914,7 +916,7 @@ static unsigned count_disturbed(const struct search *search, bool is_local, unsi
     return disturbed;
 }
 
-/* Rules: the server did not sustain any level of the search. */
+/* Rules: no level of the search held. */
 static void judge_no_level(struct judge *judge, const struct search *search)
 {
     const struct level *failure = search->failed > 0 ? &search->levels[search->failure] : NULL;

@@ -25,8 +25,8 @@ struct judge_context {
     bool is_local;          /* the server shares this machine's CPUs */
     double rate_rows_per_s; /* requested rate; in a run with a script, in transactions/s; 0 = no
                                rate */
-    /* has_group_rates: only some transactions have a rate, and rate_rows_per_s is the sum of these
-     * rates. rated_done: how many transactions with a rate were committed, or rolled back on
+    /* has_group_rates: transactions have rates of their own, and rate_rows_per_s is the sum of
+     * these rates. rated_done: how many transactions with a rate were committed, or rolled back on
      * purpose. */
     bool has_group_rates;
     uint64_t rated_done;

@@ -27,10 +27,8 @@ const struct wait_class_text wait_class_texts[WAIT_CLASSES] = {
                       "more memory for the server's cache helps, or a faster data disk"},
     [WAIT_COMMIT] = {"commit bookkeeping", "bookkeeping of transactions",
                      "fewer and larger transactions help"},
-    [WAIT_REPLICATION] =
-        {"replication", "confirmations by other servers",
-         "a faster network to the other servers helps, or commits that do not wait for "
-         "them"},
+    [WAIT_REPLICATION] = {"replication", "confirmations by other servers",
+                          "a faster network to them helps, or commits that do not wait for them"},
     [WAIT_CLIENT] = {"client or network", "the client or the network",
                      "the server waited for append: a faster client or network helps, or larger "
                      "batches"},

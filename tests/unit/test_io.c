@@ -352,7 +352,7 @@ TEST(places_without_a_disk)
          ""},
         {{.cgroup = -1, .directory = "/no/such/folder"},
          "the server's data directory /no/such/folder cannot be accessed: No such file or "
-         "directory; check --data-directory",
+         "directory; see --data-directory",
          ""},
         {{.cgroup = -1, .directory = "/proc"},
          "'/proc' is on a file system without a disk of this machine (tmpfs, NFS)",

@@ -171,8 +171,7 @@ TEST(words_of_classes)
                          "fewer and larger transactions help"},
         [WAIT_REPLICATION] =
             {"replication", "confirmations by other servers",
-             "a faster network to the other servers helps, or commits that do not wait for "
-             "them"},
+             "a faster network to them helps, or commits that do not wait for them"},
         [WAIT_CLIENT] =
             {"client or network", "the client or the network",
              "the server waited for append: a faster client or network helps, or larger "
