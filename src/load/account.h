@@ -13,16 +13,15 @@
 #include "load/append.h"
 #include "load/session.h"
 
-/* A batch or transaction is late when it begins more than SESSION_LATE_NS after its intended start.
- */
+/* A batch or transaction that begins later than this after its intended start is late. */
 #define SESSION_LATE_NS (100 * MONO_NS_PER_MS)
 
 /* Adds `n` to a counter of the run. */
 void session_add(struct session *session, enum recorder_counter counter, uint64_t n);
 
 /* Adds `error` to the causes. `name`, borrowed, is the script's name for the failed action, or
- * NULL. The phase CAUSE_SCRIPT with the status FATAL means that the script has a mistake. Mistakes
- * are kept in a list of their own, because in a search they belong to no load level and end the
+ * NULL. The phase CAUSE_SCRIPT with the status FATAL means that the script has a mistake. In a
+ * search such mistakes are kept in a separate list, because they belong to no level and end the
  * search. */
 void session_blame(struct session *session, enum cause_phase phase, const char *name,
                    enum status status, const struct error *error);
@@ -33,8 +32,8 @@ void session_blame(struct session *session, enum cause_phase phase, const char *
 void session_log(const struct session *session, struct transaction_log_row row);
 
 /* session_note_gap measures how long the session has had no acknowledgement, and keeps the longest
- * such time. The time ends at now_ns. It begins at the last acknowledgement, at the start of the
- * run, or when the session resumed work after a wait or a pause, whichever is latest.
+ * such time. The time ends at now_ns. It begins at the last acknowledgement, at the opening of
+ * the gate, or when the session resumed work after a wait or a pause, whichever is latest.
  * session_note_progress notes an acknowledgement at now_ns. */
 void session_note_gap(struct session *session, int64_t now_ns);
 void session_note_progress(struct session *session, int64_t now_ns);

@@ -12,8 +12,7 @@
 #include "plan/plan.h"
 
 enum {
-    CREATE_TABLE_TYPE_BYTES = 160 /* size of the longest text that connection_info.declare_column
-                                     writes */
+    CREATE_TABLE_TYPE_BYTES = 160 /* room for a type from connection_info.declare_column */
 };
 
 /* Adds CREATE TABLE for a dataset of the plan's script to `sql`. connection->declare_column must

@@ -89,7 +89,7 @@ static const char *remedy_for(const struct table_mark *mark, const char *table_n
     if (mark->is_valid) {
         return "'append cleanup' drops the table, --recreate replaces it";
     }
-    snprintf(text, size, "%s%s leaves the table as it is; --recreate=%.60s drops it",
+    snprintf(text, size, "%s%s leaves it unchanged; --recreate=%.60s drops it",
              mark->is_made ? mark->why : "append did not make the table",
              mark->is_made ? ": append" : " and", table_name);
     return text;
@@ -368,8 +368,8 @@ static bool take_chunk(void *context, const int64_t *values)
 }
 
 /* Finds the chunks that an interrupted load has stored. A load stores a chunk completely or not at
- * all. Refuses a table with incomplete chunks, because another program may have written its
- * rows. */
+ * all. Refuses a table with any other rows (a chunk with too few or too many rows, or a key out of
+ * range), because another program may have written them. */
 static enum status survey_chunks(const struct datasets_place *place, struct table_load *work,
                                  uint64_t rows, struct error *error)
 {

@@ -316,7 +316,7 @@ static bool is_stopped(void *context)
 }
 
 /* Shows how a function of the script ended. Returns false if the transaction failed. Also returns
- * false if the dry run must end because the script has a mistake or the user has pressed Ctrl-C:
+ * false if the dry run must end because the script has a mistake or a signal has arrived:
  * *status is then FATAL, and *error has the reason. */
 static bool show_end(const struct dry_run *run, enum script_end end, enum status *status,
                      struct error *error)

@@ -1,7 +1,7 @@
 /*
  * The dry run: runs each transaction of the script once, shows every statement, and rolls back.
  *
- * The dry run does not change any table. So it needs a database with transactions, runs only
+ * The dry run leaves no change in any table. So it needs a database with transactions, runs only
  * statements that a rollback undoes, and refuses a script that writes to a table whose storage
  * engine cannot roll back. Main thread.
  */

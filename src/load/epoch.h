@@ -38,7 +38,7 @@ struct epoch *epoch_copy(const struct epoch *wanted);
  * epoch begins now. */
 void epoch_add(struct epoch *first, struct epoch *added);
 
-/* Returns the mean of the planned rate from from_ns to until_ns. A pause counts as a rate of 0.
+/* Returns the mean of the epochs' rates from from_ns to until_ns. A pause counts as a rate of 0.
  * `go_ns` is the moment at which the gate was opened. */
 double epoch_mean_rate(const struct epoch *first, int64_t go_ns, int64_t from_ns, int64_t until_ns);
 

@@ -62,8 +62,8 @@ struct loading {
     enum phase latest_phase;
     uint64_t rows; /* number of rows that this load has loaded */
     int64_t start_ns;
-    int64_t cut_ns; /* after Ctrl-C, the moment at which the loaders' connections are cut;
-                       INT64_MAX: the user has not interrupted the load */
+    int64_t cut_ns; /* after a signal, the moment at which the loaders' connections are cut next;
+                       INT64_MAX: no signal has arrived */
     struct loader loaders[LOADERS_MAX];
 };
 

@@ -26,8 +26,7 @@ static uint64_t batch_rows_after(const struct session *session, uint64_t begun)
     return MIN(session_share(session) - begun, most_at_once(session->load->plan));
 }
 
-/* A rate and the sessions that share the rate: all sessions of the run, or the sessions of a group.
- */
+/* A rate and the sessions that share it: all sessions of the run, or those of a group. */
 struct pace {
     const struct ramp *rate;
     unsigned sessions;

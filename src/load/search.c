@@ -248,8 +248,8 @@ static uint64_t rows_after_part(struct search_state *state, unsigned divisor)
 }
 
 /* Sleeps until something has changed, or for a short time; joins sessions that have ended and
- * counts them in *ledger: the ledger of a level, or of the whole search. Returns the number of
- * sessions that are up. */
+ * counts them in *ledger, which belongs to a level or is ignored by the caller. Returns the number
+ * of sessions that are up. */
 static unsigned tick(struct search_state *state, struct session_ledger *ledger)
 {
     const bool has_ranks = state->fleet.load->ranks != NULL;

@@ -1,10 +1,10 @@
 /*
  * A search for the largest number of sessions that the server can hold (append find-max): all of
- * them stay connected and write rows without failures.
+ * them stay connected and work without failures.
  *
- * A search opens the gate first, so sessions begin to write rows as soon as they are connected. It
+ * A search opens the gate first, so sessions begin to work as soon as they are connected. It
  * tries different numbers of sessions, called levels. It holds each level for a time while all
- * sessions write rows, and closes in on the largest number that can be held. When a session has
+ * sessions work, and closes in on the largest number that can be held. When a session has
  * ended, another session may take its place. The new session continues the row numbers of the
  * place, so no two rows are the same. Main thread.
  */

@@ -290,11 +290,12 @@ static enum status take_turn(struct session *session, unsigned changes)
 /*
  * Connections that are opened during the run: after a loss, for --churn and for --stage-disconnect.
  *
- * Before each try after a loss the session sleeps for reconnect_pause_ns. Only a batch whose answer
- * is not "read-only" sets the number of tries back to 0. So a session does not try forever if the
- * server accepts connections and then drops them. With several hosts each try uses the next host,
- * which may accept the session where the previous host did not. --connect-concurrency limits the
- * number of sessions that connect at the same time. Every wait ends at STOP.
+ * Before each try after a loss the session sleeps for reconnect_pause_ns. Only a call that was
+ * answered, and not with "read-only", sets the number of tries back to 0. So a session does not try
+ * forever if the server accepts connections and then drops them. With several hosts each try uses
+ * the next host, which may accept the session where the previous host did not.
+ * --connect-concurrency limits the number of sessions that connect at the same time. Every wait
+ * ends at STOP.
  */
 
 static void give_slot_back(struct session *session)

@@ -110,10 +110,10 @@ enum exit_code setup_allocate(struct setup *setup, const struct plan *plan, stru
  * false, and then setup_complete. Each call of setup_wait waits for a short time; the caller may do
  * other work between the calls.
  *
- * Together the steps do this: setup connects, creates the table if it is missing or --recreate is
- * given, reads the table's columns, counts its rows, and runs the user's query once, if there is
- * one. With a script, creates and loads the script's tables, and prepares the script's statements
- * once. On OK the caller ends the set-up with setup_fini. Otherwise *error is the line to print.
+ * Together the steps connect, create the table if it is missing or --recreate is given, read the
+ * table's columns, count its rows, and run the user's query once, if there is one. With a script,
+ * they create and load the script's tables, and prepare the script's statements once. On OK the
+ * caller ends the set-up with setup_fini. Otherwise *error is the line to print.
  *
  * With several hosts, the first host that answers is set up. After that, each other host that
  * answers is checked. If the table is missing there, or still has rows although --recreate has

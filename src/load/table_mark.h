@@ -61,7 +61,8 @@ enum status table_mark_read(const struct table_mark_place *place, struct table_m
                             struct error *error);
 
 /* Writes the mark on a table that this program has just created (is_new is true), or replaces this
- * program's mark. If others have meanwhile made a table with the same name, it gets no mark.
+ * program's mark. If is_new is false, a table without this program's mark
+ * gets no mark, because another program may have made it.
  * `column` is the table's first column. A table also gets no mark if the database has no place for
  * a mark, if the user's text in the comment is too long, or if the comment cannot be written. This
  * is not an error. Fails only if the connection is lost. */

@@ -822,7 +822,7 @@ TEST(the_process_that_listens_on_a_path)
     } cases[] = {{"/run/s.5432", PORT, NULL},
                  {"/run/s.5432", 1, NULL},
                  {"/run/t.5432", PORT, NULL},
-                 {"/run/t.5432", 1, "nothing on this machine listens on socket /run/t.5432: "}};
+                 {"/run/t.5432", 1, "nothing on this machine listens on socket /run/t.5432; "}};
     EACH_CASE (i, cases, "%s, port %u", cases[i].path, (unsigned)cases[i].port) {
         static const struct made_process processes[] = {POSTGRES(41, 1, 100), {.pid = 0}};
         char folder[] = "/tmp/append-proc-XXXXXX", note[200];
