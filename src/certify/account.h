@@ -6,8 +6,8 @@
  * A writer sets the outcome to SENT before the first call of the transaction, and to KEPT or
  * REJECTED after the server's answer. The server must have all rows of the transactions that it
  * acknowledged before the fault. When the tables are read back after the fault, the audit
- * (certify.h) replaces SENT by KEPT or REJECTED, according to the rows that it found. After the
- * next fault the tables must still agree with this outcome.
+ * (certify.h) replaces SENT by KEPT, REJECTED or BROKEN, according to the rows that it found. After
+ * the next fault the tables must still agree with this outcome.
  */
 #ifndef CERTIFY_ACCOUNT_H
 #define CERTIFY_ACCOUNT_H
@@ -21,8 +21,9 @@
 
 enum outcome {
     OUTCOME_NONE, /* the transaction has not begun */
-    OUTCOME_SENT, /* the transaction has begun, and the server has not answered: either all of its
-                     rows or no row must be in the tables */
+    OUTCOME_SENT, /* the transaction has begun, and no answer counts (none arrived, it arrived after
+                     a power loss, or a part of the refused rows was kept): either all of its rows
+                     or no row must be in the tables */
     OUTCOME_KEPT, /* the server acknowledged the transaction, or its rows were found after an
                      earlier fault: all rows must be in the tables */
     OUTCOME_REJECTED, /* the server refused the transaction, or its rows were not found after an

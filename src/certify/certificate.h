@@ -53,8 +53,7 @@ struct finding_words {
 extern const struct finding_words finding_words[FINDING_COUNT];
 
 /* A fault, and the results of reading all tables back after the fault. Numbers of rows count from
- * the start of the series. `findings` counts only new findings, which earlier faults did not cause.
- */
+ * the start of the series. `findings` counts only new findings, not those of earlier faults. */
 struct fault_result {
     struct fault fault;
     int64_t at_ns;         /* time from the start of the run to the fault */

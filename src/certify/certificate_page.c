@@ -313,14 +313,14 @@ static void add_proof(struct buffer *html, const struct certificate *certificate
 {
     const struct fault_series *proof = &certificate->proof;
     if (proof->planned == 0) {
-        buffer_add_text(html, "<h3>Proof run</h3>\n<p class=\"note\">There was no proof run. With "
-                              "--prove, append first breaks the server with an unsafe setting, "
-                              "which must lose rows. This shows that these faults find a loss on "
-                              "this machine.</p>\n");
+        buffer_add_text(html,
+                        "<h3>Proof run</h3>\n<p class=\"note\">There was no proof run. With "
+                        "--prove, append first makes faults under unsafe settings, which must "
+                        "lose rows. This shows that these faults find a loss on "
+                        "this machine.</p>\n");
         return;
     }
-    add_faults(html, "Proof run: the same faults with an unsafe setting, which must lose rows",
-               proof);
+    add_faults(html, "Proof run: each fault, with unsafe settings that must lose rows", proof);
 }
 
 void certificate_add_page(struct buffer *html, const struct certificate *certificate,

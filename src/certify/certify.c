@@ -91,8 +91,8 @@ static void ask_there(struct course *course, question *asked)
         if (adapter->inspect != NULL) {
             adapter->inspect(adapter, conn, &reply->connection);
         }
-        if (reply->connection.lift_row_limit !=
-            NULL) { /* a server that lacks this limit refuses the statement */
+        if (reply->connection.lift_row_limit != NULL) {
+            /* a server that lacks this limit refuses the statement */
             adapter->execute(conn, reply->connection.lift_row_limit,
                              &(struct error){.kind = ERROR_NONE});
         }
@@ -307,8 +307,9 @@ static void expect_writers(struct course *course)
     }
 }
 
-/* Waits for the first acknowledged row, then lets the writers write for `time_ns`. Sets
- * course->error and returns early if the server or a writer ends. */
+/* Waits for the first acknowledged row, for CONNECT_NS at most, then lets the writers write for
+ * `time_ns`. Sets course->error and returns early if no row is acknowledged, if a writer ends or,
+ * after the first row, if the server ends. */
 static void load(struct course *course, int64_t time_ns)
 {
     const struct account *account = course->account;
@@ -335,8 +336,8 @@ static void load(struct course *course, int64_t time_ns)
     }
 }
 
-/* Waits until the moment at which the fault is to strike. If the awaited acknowledgement or
- * checkpoint does not begin within AIM_NS, sets fault->aim to FAULT_AT_RANDOM. */
+/* Waits until the moment at which the fault is to strike. If no acknowledgement
+ * arrives or no checkpoint begins within AIM_NS, sets fault->aim to FAULT_AT_RANDOM. */
 static void aim(struct course *course, struct fault *fault)
 {
     struct account *account = course->account;

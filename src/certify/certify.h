@@ -24,9 +24,10 @@
  * proof, verdict, code and reason. */
 void certify_run(struct certificate *certificate, struct subject *subject, const struct plan *plan);
 
-/* The two tables of the certify command. They are made before the first fault, and dropped after
- * the last fault unless there was a finding or an error. This program does not touch an existing
- * table that it did not make, unless --recreate names the table. */
+/* The two tables of the certify command. They are made before the first fault. On the user's
+ * server they are dropped after the last fault, unless there was a finding, an error or an
+ * interrupt. This program does not touch an existing table that it did not make, unless --recreate
+ * names the table. */
 /* Makes both tables, and marks them as made by this program. Makes an index of the first table if
  * the database can check indexes. Refuses to continue if a table exists and --recreate does not
  * allow this program to drop it. */
@@ -47,9 +48,11 @@ void tables_free_setup(struct setup *setup);
  *
  * The audit reads each table once, in any order, and needs 16 bytes of memory for each transaction.
  * A row counts as found only if the account has a row with this identity and the row's checksum
- * matches its values. The audit updates the account: a transaction in doubt becomes KEPT if its
- * rows were found, REJECTED if no row was found, and BROKEN after a finding. Later audits do not
- * check a BROKEN transaction again, so each finding belongs to one fault.
+ * matches its values. The audit updates the account: a transaction in doubt becomes KEPT if all
+ * its rows were found, REJECTED if no row was found, and BROKEN if only some were; after a fault
+ * that did not kill the server it stays in doubt if rows are missing. Lost, half and rejected
+ * transactions that are found wrong become BROKEN and are not checked again, and `known` subtracts
+ * the other findings of earlier faults. So each finding belongs to one fault.
  */
 /* An audit, with one bit for each row of every transaction. */
 struct audit {

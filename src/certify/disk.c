@@ -62,8 +62,7 @@ static enum status make_image(struct disk *disk, const char *path, uint64_t byte
         errno = number;
         error_set(error, ERROR_SYSTEM, number, NULL,
                   "cannot make the disk image %s of %" PRIu64
-                  " MiB: %s: use --out to name a folder "
-                  "with more space",
+                  " MiB: %s: use --out to name a folder with more space",
                   path, bytes >> 20, strerror(number));
         unlink(path);
         return STATUS_FATAL;
@@ -195,8 +194,8 @@ enum status disk_cut_power(struct disk *disk, struct error *error)
     return disk->is_cut ? STATUS_OK : STATUS_FATAL;
 }
 
-/* Prints the commands with which the user can mount the file system again. Returns FATAL, with the
- * reason `why` in *error. */
+/* Prints the commands with which the user can mount the file system again. Returns FATAL; *error
+ * says that the file system could not be mounted again, followed by `why`, which may be "". */
 static enum status fail_remount(const struct disk *disk, bool is_mounted, const char *why,
                                 struct error *error)
 {

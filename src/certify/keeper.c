@@ -137,8 +137,8 @@ static struct answer kill_all(struct self *self)
         if (now_ns > begin_ns + KILL_NS) {
             return answer(STATUS_FATAL, 0, "processes of the server do not end after SIGKILL");
         }
-        if (now_ns >=
-            again_ns) { /* signals again, because processes may have been forked meanwhile */
+        if (now_ns >= again_ns) {
+            /* again, because processes may have been forked meanwhile */
             signal_all(self, SIGKILL);
             again_ns = now_ns + KILL_AGAIN_NS;
         }
@@ -256,7 +256,8 @@ enum status keeper_begin(struct keeper *keeper, const struct keeper_server *serv
     if (channels[0] >= 0 && keeper->pid == 0) {
         processes_serve();
         if (!self.has_namespace) {
-            /* the keeper must outlive the main process, because the keeper then ends the server */
+            /* without a namespace, only a keeper that outlives the main process can end the server
+             */
             prctl(PR_SET_PDEATHSIG, 0);
         }
         prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -113,7 +113,7 @@ struct keeper_server {
     const char *folder;       /* working directory of both commands */
     uid_t user;               /* user that runs both commands; 0: the user of this program */
     gid_t group;
-    int log;         /* open file that receives the output of both commands */
+    int log;         /* descriptor of the file that receives the output of both commands */
     int shut_signal; /* signal that makes the server shut down cleanly */
 };
 

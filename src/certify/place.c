@@ -46,8 +46,8 @@ static void add_mount(struct certificate *certificate, dev_t device)
 /* Adds the model and the write cache of the device below a file system. */
 static void add_device(struct certificate *certificate, dev_t number)
 {
-    static const char *const folders[] = {"", "../"}; /* the folder of a partition has no queue; its
-                                                         parent, the folder of the disk, has one */
+    /* the folder of a partition has no queue; its parent, the folder of the disk, has one */
+    static const char *const folders[] = {"", "../"};
     char path[160], cache[80] = "", model[160] = "";
     for (size_t i = 0; i < 2 && cache[0] == '\0'; i++) {
         snprintf(path, sizeof path, "/sys/dev/block/%u:%u/%squeue/write_cache", major(number),

@@ -79,8 +79,8 @@ static enum status check_given(const struct subject *subject, struct error *erro
         !plan->is_server_pid_forced && server_is_other(named.port, path, subject->pid, &holder);
     if (is_other) {
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "--server-pid %d is not the server: port %u is held by %s (pid %d). Leave the "
-                  "option out, or write '--server-pid %d!' to break this process all the same",
+                  "--server-pid %d is not the server: port %u is held by %s (pid %d): leave the "
+                  "option out, or write --server-pid %d! to break the process that you named",
                   (int)subject->pid, (unsigned)named.port, holder.name, (int)holder.pid,
                   (int)subject->pid);
     }

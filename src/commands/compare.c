@@ -946,8 +946,7 @@ static void write_text(const struct comparison *comparison)
             "Welch's t-test on the logarithms of throughput and %s latency of a cell's runs. It "
             "assumes independent runs, and the same machine for both sweeps. The columns A and B "
             "show medians of the runs. A difference counts only if the whole interval of B/A is "
-            "more "
-            "than %g %% below or above 1. Other figures are not tested.",
+            "more than %g %% below or above 1. Other figures are not tested.",
             comparison->tested == tested[1] ? "transaction" : "append",
             100 * comparison->threshold);
         write_wrapped("Test", text);

@@ -88,8 +88,7 @@ static const struct option_entry *option_at_place(size_t place)
     return place < count ? &option_table[(first + place) % count] : NULL;
 }
 
-/* Writes the help of an option, its default and its details: "rows in one append (100). DETAILS".
- */
+/* Writes an option's help, default and details: "rows in one append (100). DETAILS". */
 static void describe(const struct option_entry *entry, char text[TEXT_BYTES])
 {
     char initial[OPTION_DEFAULT_BYTES];

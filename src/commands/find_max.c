@@ -68,9 +68,9 @@ static void on_level(void *context, const struct level *level, const struct leve
     }
 }
 
-/* Distributes `sessions` over the ranks. Sets *most to `sessions`, or to a smaller number if this
- * machine has no room for its part of `sessions`. In the second case *binding is the limit that is
- * reached first, with advice for `sessions`. */
+/* Distributes `sessions` over the ranks. Sets *most to `sessions` or, if this machine has no
+ * room for its part of them, to the largest number that fits. In the second case *binding is the
+ * limit that is reached first, with advice for `sessions`. */
 static enum exit_code find_room(struct job *job, unsigned sessions, unsigned *most,
                                 struct limit *binding, struct error *error)
 {

@@ -113,8 +113,7 @@ static void check_conditions(struct job *job, const struct sampler_turn *turn)
 
 /* Runs the sampler's thread. The thread asks for the size of the tables only when the sessions are
  * connected and may begin, because the connection for this query could take the place of a session.
- * In each turn the thread shows progress last, so that the line includes the sample of this turn.
- */
+ * In each turn the thread shows progress last, so that the line includes this turn's sample. */
 static void *measure(void *argument)
 {
     struct job *job = argument;

@@ -162,8 +162,7 @@ void job_release(struct job *job);
 enum exit_code job_finish(struct job *job, enum exit_code code, struct error *error);
 
 /* Carries out a whole command, from reading its options to its exit code. `lead` does the work in
- * rank 0, or in the only process of a run without ranks. The other ranks follow the plan of rank 0.
- */
+ * rank 0, or in the only process of a run without ranks. The other ranks follow rank 0's plan. */
 enum exit_code job_do(struct job *job, enum command command, int argc, char **argv,
                       enum exit_code (*lead)(struct job *job, int argc, char **argv));
 

@@ -256,7 +256,7 @@ static void record_outcome(struct sweep *sweep, size_t index, const struct child
                           end->code == EXIT_CODE_INTERNAL || end->code == EXIT_CODE_INTERRUPTED;
     run->exit_code = EXIT_CODE_INTERNAL;
     if (end->signal != 0) {
-        /* the most likely reason for SIGKILL is that the kernel ran out of memory */
+        /* SIGKILL most likely came from the kernel, because memory was short */
         run->exit_code = end->signal == SIGKILL ? EXIT_CODE_CLIENT_LIMIT : EXIT_CODE_INTERNAL;
         snprintf(run->reason, sizeof run->reason, "append was ended by signal %d (%s)%s%.300s",
                  end->signal, strsignal(end->signal), said[0] == '\0' ? "" : ": ", said);
@@ -325,8 +325,7 @@ static enum exit_code run_program(struct sweep *sweep, size_t index, struct chil
     const char *name = sweep->live != NULL ? sweep->results.runs[index].name : NULL;
     show_progress(sweep, index, 0);
     live_show_sweep(sweep->live, sweep->results.folder, name);
-    /* wait only briefly each time, because a signal that arrives just before a wait does not end it
-     */
+    /* wait only briefly, because a signal just before a wait does not end the wait */
     const int64_t tick_ns = sweep->ranks == NULL ? TICK_NS / 4 : 0;
     while (!child_wait(pid, is_signalled ? MIN(HASTY_TICK_NS, tick_ns) : tick_ns, end)) {
         ranks_carry(sweep->ranks, HASTY_TICK_NS);
@@ -599,8 +598,7 @@ static void follow(struct sweep *sweep)
         snprintf(out, sizeof out, "--out=%s.rank%u", folder, rank);
         const char *const argv[] = {"append", "--quiet", out, NULL};
         /* A sweep that resumes removes the folder of an interrupted run. A new sweep does not,
-         * because an existing folder belongs to an earlier sweep; the run then refuses the folder.
-         */
+         * because an existing folder belongs to an earlier sweep; the run refuses it. */
         const char *left = out + strlen("--out=");
         const bool is_resumed = strcmp(folder + strlen(folder) + 1, RESUMED) == 0;
         const int number = is_resumed ? file_remove_folder(left) : 0;

@@ -335,8 +335,7 @@ static enum exit_code check_variants(struct sweep *sweep, struct error *error)
                : EXIT_CODE_OK;
 }
 
-/* Makes the plans of all runs to find errors in them, keeps the first plan, and checks the target.
- */
+/* Makes the plans of all runs to find errors, keeps the first plan, and checks the target. */
 static enum exit_code make_plans(struct sweep *sweep, struct error *error)
 {
     const struct plan *given = &sweep->given;

@@ -557,7 +557,7 @@ TEST_BETWEEN(test_page_of_an_unproven_run, make_folder, remove_folder)
     assert_part(page, "<th scope=\"row\">fsync</th><td class=\"words\" data-name=\"value\">–</td>"
                       "<td class=\"words\" data-name=\"in the proof run\">off</td>");
     assert_null(strstr(page, "<h3>Each fault</h3>"));
-    assert_part(page, "<h3>Proof run: the same faults");
+    assert_part(page, "<h3>Proof run: each fault");
     free(page);
 }
 
