@@ -57,7 +57,9 @@ struct child_output {
 
 /* Runs the program argv[0], which is searched for in PATH, and waits for its end. `in` is the
  * program's standard input; negative = /dev/null. Standard output and standard error may have at
- * most 4 MiB each. The caller frees *output with child_output_fini, also after a failure. */
+ * most 4 MiB each. Kills the program and its process group after `timeout_ns`, on an interrupt, or
+ * if its output is too long or cannot be read; the program has always ended when the function
+ * returns. The caller frees *output with child_output_fini, also after a failure. */
 enum child_result child_run(struct child_output *output, const char *const argv[], int in,
                             int64_t timeout_ns);
 

@@ -30,8 +30,8 @@ enum {
 
 static _Atomic int64_t first_signal_ns; /* moment of the first signal; 0 = no signal yet */
 static atomic_bool is_closed;
-static const char
-    *_Atomic hold_reason; /* why a second signal does not end the process; NULL = it does */
+/* why a second signal does not end the process; NULL = a second signal ends it */
+static const char *_Atomic hold_reason;
 
 static void on_signal(int number)
 {

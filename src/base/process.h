@@ -22,7 +22,7 @@ enum exit_code {
     EXIT_CODE_USAGE = 2,         /* wrong usage */
     EXIT_CODE_CLIENT_LIMIT = 3,  /* a limit of this machine or account was reached */
     EXIT_CODE_SERVER = 4,        /* the server was not reached, or refused the run */
-    EXIT_CODE_EXPECTATION = 5,   /* an expectation (--expect) was not met */
+    EXIT_CODE_EXPECTATION = 5,   /* a bound of --expect, --stop-when or compare --fail-if */
     EXIT_CODE_INVALID = 6,       /* the client was the bottleneck */
     EXIT_CODE_INTERNAL = 70,     /* a defect of this program */
     EXIT_CODE_INTERRUPTED = 130, /* stopped by a signal */

@@ -115,8 +115,8 @@ size_t value_text_real(char *out, double value, bool is_float)
     }
     unsigned spare = is_float ? 3 : 2;
     size_t places = (is_float ? 9 : 17) - count_digits(integer);
-    if (integer ==
-        0) { /* as in 1/64 = 0.015625: the zero after the point is not a significant digit */
+    if (integer == 0) {
+        /* as in 1/64 = 0.015625: the zero after the point is not a significant digit */
         spare++;
         places++;
     }

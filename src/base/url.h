@@ -66,8 +66,8 @@ struct url_pair {
     const char *value; /* value, with its braces */
     size_t value_length;
     bool has_value; /* the pair has a '=' */
-    bool is_closed; /* false = the value has a '{' without '}', and continues to the end of the text
-                     */
+    /* false = a '{' has no '}'; the value continues to the end of the text */
+    bool is_closed;
 };
 
 /* Parses the next pair at *rest, and moves *rest to the ';' after this pair or to the end of the

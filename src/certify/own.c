@@ -39,8 +39,9 @@ struct recipe {
                               {"-c", ""} or {NULL, "--"} */
     const char *programs;  /* folders that are searched for programs after PATH; a glob pattern */
     const char *package;   /* name of Debian's package */
-    const char *account; /* system user that runs the server if this program runs as root; `nobody`
-                          if the system lacks this user */
+    /* system user that runs the server if this program runs as root; if the system lacks this user,
+     * the user without rights runs it */
+    const char *account;
     const char *host, *path; /* parts of the target */
     uint16_t port;
     const char *user, *database;

@@ -37,8 +37,8 @@ enum status bound_parse(struct bound *bound, const char **rest, struct error *er
                   "a bound is empty: use NAME>=NUMBER, and separate bounds with commas");
         return STATUS_REJECTED;
     }
-    /* a name with a point begins with the name of an operation, which may contain capitals and "-"
-     * if a script defines the operation */
+    /* a name with a point may contain the name of a script's operation, which may have capitals and
+     * "-" */
     static const char of_figures[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
     size_t name = strspn(bound->text, "abcdefghijklmnopqrstuvwxyz0123456789_"
                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-");

@@ -65,8 +65,8 @@ bool bound_percentile(const struct bound *bound, struct figure_point *point);
  * script defines, or is unknown. */
 bool bound_resolve_name(struct bound *bound, const struct operation_list *operations);
 
-/* Returns whether a script must not define an operation called `name`, because every run has a
- * figure with this name or a figure whose name in a bound begins with `name` and a point. */
+/* Returns whether a script must not give a metric the name `name`, because every run has a figure
+ * with this name or a figure whose name in a bound begins with `name` and a point. */
 bool bound_is_reserved(const char *name);
 
 /* Returns whether `value` meets the bound `limit`; false for a NaN. */

@@ -59,11 +59,11 @@ enum figure_unit {
     FIGURE_UNITS,
 };
 
-/* Groups of figures that the page shows together. In a group of counts, the first figure is the
- * total of the others. */
+/* Groups of figures that the page shows together. If the first figure of a group has FIGURE_TOTAL,
+ * it is the total of the others. */
 enum figure_group {
     FIGURE_GROUP_NONE,
-    FIGURE_GROUP_HEADLINE, /* the main figures of a run */
+    FIGURE_GROUP_HEADLINE, /* main figures, shown for every run that has them */
     FIGURE_GROUP_SESSIONS,
     FIGURE_GROUP_ROWS,
     FIGURE_GROUP_BATCHES,
@@ -552,8 +552,9 @@ struct operation {
  *                       that were returned or matched. EMPTY: answered reads and writes without a
  *                       row.
  * T(id, name, counter)  a count of a transaction. The counter RECORDER_counter is the sum of this
- * count over all transactions; the comment at that counter defines the count. The outcomes of a
- * transaction are consecutive, COMMITTED to UNFINISHED; retries are last.
+ *                       count over all transactions; the comment at that counter defines the count.
+ *
+ * The outcomes of a transaction are consecutive, COMMITTED to UNFINISHED; retries are last.
  */
 #define COUNT_TABLE(S, T)                                                                          \
     S(SENT, "sent")                                                                                \

@@ -656,8 +656,8 @@ const struct option_entry option_table[] = {
     {ALL, "adapter-folder", "DIR", "folder of NAME.so, an adapter that is not built in",
      TEXT(adapter_folder), .key = "adapter_folder",
      .details = "NAME is the value of `--adapter`. append looks for NAME.so in this folder first, "
-                "then in `adapters` beside the "
-                "program, then in `lib/append/adapters` of the installation.",
+                "then in `adapters` beside the program, then in `lib/append/adapters` of the "
+                "installation.",
      .page = "adapters.md"},
     {ALL, "host", "NAME", "server's host, or folder of its Unix socket", TEXT(target.host),
      .key = "target.host", OF_SERVER, .letter = 'h',
@@ -900,8 +900,8 @@ const struct option_entry option_table[] = {
      SHOWN("percentiles", "Percentiles"), .group = "Measuring and reporting",
      .details = "The report shows these percentiles in place of p50, p95, p99 and p99.9. The files "
                 "have these percentiles and, because other programs expect them, also p50, p90, "
-                "p95, p99 and p99.9. `--expect` can name any percentile, even "
-                "one that is not listed here."},
+                "p95, p99 and p99.9. `--expect` can name any percentile, even one that is not "
+                "listed here."},
     {RUN, "sample-interval", "T", "time between samples of CPU and memory",
      TIME(sample_interval_ns, 100 * MS, DAY_NS), .default_number = 3 * SECOND,
      SHOWN("sample_interval_s", "Sample interval, s")},
@@ -916,16 +916,17 @@ const struct option_entry option_table[] = {
      .page = "results.md#each-transaction"},
     {RUN | SEARCH, "waits", "[=on|sql|kernel|try]", "find what the sessions wait for at the server",
      CHOICE(waits, wait_mode_words), .store = store_waits, SHOWN("waits", "Waits"),
-     .details = "append opens one more connection and repeatedly asks the server what the run's "
-                "sessions wait for: the log, locks, data files, the client. The report shows the "
-                "share of each wait in the time of appends, reads and commits. `sql` "
-                "also shows the statements of sessions that block others; these statements may "
-                "contain data. `kernel` asks the kernel of this machine instead of the database: "
-                "how long the server's threads used a CPU, and how long they waited for a CPU, for "
-                "the disk, for each other or for the client. `kernel` works with any server on "
-                "this machine, and needs root, or CAP_BPF and CAP_PERFMON. With `try`, append asks "
-                "the database, or the kernel if the database does not show waits. If this machine "
-                "does not allow that either, the run does not measure waits.",
+     .details =
+         "append opens one more connection and repeatedly asks the server what the run's "
+         "sessions wait for: the log, locks, data files, the client. The report shows the "
+         "share of each wait in the time of appends, reads and commits. `sql` also shows the "
+         "statements of sessions that block others; these statements may contain data. "
+         "`kernel` asks the kernel of this machine instead of the database: "
+         "how long the server's threads used a CPU, and how long they waited for a CPU, for "
+         "the disk, for each other or for the client. `kernel` works with any server on "
+         "this machine, and needs root, or CAP_BPF and CAP_PERFMON. With `try`, append asks "
+         "the database, or the kernel if the database does not show waits. If this machine "
+         "does not allow that either, the run does not measure waits.",
      .page = "why.md"},
     {RUN | CHECK, "io-trace", "[=full|requests|try]", "trace each I/O of the server, by layer",
      CHOICE(io_trace, io_trace_words), .store = store_io_trace, SHOWN("io_trace", "I/O trace"),
@@ -1290,7 +1291,8 @@ enum exit_code options_read_operands(struct plan *plan, const struct command_for
     const bool is_prepare = form->command == COMMAND_PREPARE;
     uint16_t port;
     const bool is_number = count == 1 && url_parse_port(operands[0], &port) && !is_listening(port);
-    /* a single operand of prepare that is not a number is the target, and SESSIONS is missing */
+    /* a single operand of prepare is the target if it is not a number, or if a server listens on
+     * this port; SESSIONS is then missing */
     if (is_prepare && plan->sessions == 0 && count < 2 && !is_number) {
         const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
         plan->sessions = cpus > 0 ? (unsigned)cpus : 1;

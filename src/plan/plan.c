@@ -27,8 +27,9 @@ enum {
 
 #define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
-/* The maximum and the minimum time between two samples of find-max. Between them the time is half
- * the --hold, so that each step of the search contains a sample. */
+/* The maximum and the minimum time between two samples of find-max. Unless --sample-interval is
+ * given, the time is half the --hold within these limits, so that a --hold of 200 ms or more
+ * contains a sample. */
 #define SEARCH_SAMPLE_NS MONO_NS_PER_S
 #define SEARCH_SAMPLE_LEAST_NS (100 * MONO_NS_PER_MS)
 
@@ -139,8 +140,8 @@ static enum exit_code choose_table(struct plan *plan, struct error *error)
         plan_find_undeclared(script, (size_t)(named - script->datasets) + 1);
     if (other != NULL) {
         return usage_refuse(error,
-                            "%s:%d: datasets '%.60s' and '%.60s' have no columns: declare the "
-                            "columns of all datasets except one",
+                            "%s:%d: datasets '%.60s' and '%.60s' have no columns: only one "
+                            "dataset may have none",
                             plan_script_shown(script), other->line, named->name, other->name);
     }
     plan->table_name = named->name;
@@ -196,8 +197,7 @@ enum exit_code plan_load_script(struct plan *plan, struct error *error)
 static enum exit_code resolve_stages(struct plan *plan, struct error *error)
 {
     const struct ramp *stages = plan_stages(plan);
-    const bool is_ramp =
-        plan->stages.count > 0; /* the stages change the number of sessions, not the rate */
+    const bool is_ramp = plan->stages.count > 0; /* the stages change the sessions, not the rate */
     const char *name = is_ramp ? "--stage" : "--rate-stage";
     const int64_t duration_ns = ramp_duration_ns(stages, stages->count);
     const char *unneeded = plan->transactions > 0 ? "--transactions" : NULL;
@@ -582,8 +582,8 @@ enum exit_code plan_try(struct plan *plan, struct facts *facts, struct error *er
         plan->stack_bytes =
             plan->adapter->stack_bytes + (plan->script != NULL ? SCRIPT_STACK_BYTES : 0);
 #ifdef APPEND_IS_SANITIZED
-        plan->stack_bytes +=
-            512 * 1024; /* stack frames are several times as large with sanitizers */
+        /* stack frames are several times as large with sanitizers */
+        plan->stack_bytes += 512 * 1024;
 #endif
     }
     plan->facts = facts;
@@ -619,7 +619,7 @@ enum exit_code plan_make(struct plan *plan, struct facts *facts, struct error *e
     return code;
 }
 
-/* Switches off the work that only rank 0 does, for all ranks. */
+/* Switches off, in this rank, the work that rank 0 does for all ranks. */
 static void leave_to_rank_0(struct plan *plan)
 {
     plan->is_follower = true;

@@ -179,7 +179,7 @@ struct certify_options {
     bool is_confirmed;         /* the user allows this program to break the user's server */
     bool wants_proof; /* a first test shows that the faults can find a loss; it uses a setting that
                          is known to lose rows */
-    bool is_keeping_on; /* the test continues after the first loss that it finds */
+    bool is_keeping_on; /* the test continues after the first finding */
     enum certify_disk {
         CERTIFY_EXT4,
         CERTIFY_XFS,
@@ -309,8 +309,8 @@ struct plan {
                                follow those of the other sessions */
     uint64_t churn_batches; /* a session reconnects after this number of batches; 0 = sessions keep
                                their connection */
-    unsigned min_sessions;  /* minimum number of connected sessions, including idle sessions; with
-                               fewer, the run ends; >= 1 */
+    unsigned min_sessions;  /* minimum number of sessions that are up, including idle and
+                               reconnecting sessions; with fewer, the run ends; >= 1 */
     unsigned min_percent;   /* min_sessions as a percentage of the sessions; 0 = not given */
     bool has_min_sessions;  /* min_sessions or min_percent was given */
     bool is_unchecked;  /* the run starts even if it is certain to reach a limit of the machine */
@@ -428,8 +428,7 @@ static inline bool plan_polls_waits(const struct plan *plan)
     return plan->waits != WAITS_OFF && plan->waits != WAITS_KERNEL;
 }
 
-/* Returns whether all sessions of the run do the same work, so that the sessions can
- * be compared. */
+/* Returns whether all sessions do the same work, so that they can be compared. */
 static inline bool plan_has_fairness(const struct plan *plan)
 {
     return plan->script == NULL && !plan->is_search && plan->stages.count == 0;
@@ -450,7 +449,7 @@ struct plan_work {
     /* the nouns for the work: "append", "rows"; "transaction", "transactions" */
     const char *one, *many;
     enum recorder_counter done;
-    size_t operation; /* index of the operation whose latency counts */
+    size_t operation; /* index of the operation that measures the time of one piece of work */
 };
 const struct plan_work *plan_work(const struct plan *plan);
 

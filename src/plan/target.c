@@ -108,8 +108,8 @@ static void try_all(struct attempt *attempts, size_t count)
 }
 
 /* Asks the server in the protocol of each adapter that can recognise a server. Tries the adapters
- * with the target's default port first, because a server may answer them late after a greeting in a
- * wrong protocol: it waits for the rest of that greeting. */
+ * whose default port is the target's port first, because a server may answer them late after a
+ * greeting in a wrong protocol: it waits for the rest of that greeting. */
 static enum exit_code recognise_once(struct plan *plan, struct error *error)
 {
     const struct target *target = &plan->target;

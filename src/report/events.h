@@ -1,7 +1,7 @@
 /*
  * Reads events.csv in the folder of a run: the header "time,text" and a line for each event. The
- * run writes the events of --mark and of `append control`. The user can add more lines (echo >>)
- * during the run or later. A text with commas does not need quotes.
+ * run writes the events of --mark, and of changes by `append control` or the live page. The user
+ * can add more lines (echo >>) during the run or later. A text with commas does not need quotes.
  */
 #ifndef REPORT_EVENTS_H
 #define REPORT_EVENTS_H

@@ -18,8 +18,7 @@ enum {
 };
 
 /* Finds the next figure of an operation. The key in *cell includes the operation:
- * "operation.insert.p99_ms". *at must be 0 at the first call. Returns false after the last figure.
- */
+ * "operation.insert.p99_ms". *at must be 0 at first. Returns false after the last figure. */
 static bool next_operation_cell(const struct figure_set *set, size_t operation, size_t *at,
                                 struct figure_cell *cell)
 {
@@ -139,9 +138,9 @@ static enum status find_in_metric(const struct script_metric *metric, struct exp
             }
         }
         error_set(error, ERROR_USAGE, 0, NULL,
-                  "bound '%s': the %s %s has the figures %s: use, for example, %s.%s", bound->text,
-                  script_metric_kinds[metric->kind], metric->name, known, metric->name,
-                  metric->kind == SCRIPT_TREND ? "p95" : alone[metric->kind]);
+                  "bound '%s': use, for example, %s.%s: the %s has the figures %s", bound->text,
+                  metric->name, metric->kind == SCRIPT_TREND ? "p95" : alone[metric->kind],
+                  script_metric_kinds[metric->kind], known);
         return STATUS_REJECTED;
     }
     new->choice.count = 1;
@@ -199,11 +198,9 @@ static enum status find_in_stage(const struct expectations *expectations, struct
         return STATUS_REJECTED;
     }
     if (expectations->stages->stages[new->stage - 1].duration_ns == 0) {
-        error_set(
-            error, ERROR_USAGE, 0, NULL,
-            "bound '%s': stage %u takes no time and has no figures: use the number of the next "
-            "stage",
-            new->bound.text, new->stage);
+        error_set(error, ERROR_USAGE, 0, NULL,
+                  "bound '%s': stage %u takes no time and has no figures: use stage%u",
+                  new->bound.text, new->stage, new->stage + 1);
         return STATUS_REJECTED;
     }
     new->choice.count = 1;
@@ -355,7 +352,8 @@ static bool add_missed(const struct expectations *expectations, bool has_values,
 }
 
 /* Copies the value of a cell into the expectation if the expectation is about this cell. If a name
- * stands for two columns, the expectation gets the first known value. */
+ * stands for two columns, the expectation gets the value of the first of these columns that is
+ * known. */
 static void offer(struct expectation *expectation, const struct figure_cell *cell)
 {
     const struct figure_choice *choice = &expectation->choice;

@@ -1,6 +1,7 @@
 /*
  * Expectations of a run (--expect): bounds on figures of the run, of its operations and stages, and
- * of the script's metrics.
+ * of the script's metrics. The figures are compared as they are in the files, rounded; only the
+ * figures of stages are not rounded.
  */
 #ifndef REPORT_EXPECTATIONS_H
 #define REPORT_EXPECTATIONS_H
@@ -16,8 +17,8 @@ enum {
 };
 
 /* Adds the bounds in `text` ("throughput>=50k, append_p99<=20ms, lost==0") to *expectations.
- * expectations->stages and expectations->script must be set. If `text` is NULL, adds nothing. On
- * REJECTED, *error says which bound is wrong and what would be right. */
+ * The caller sets ->stages and ->script first; each is NULL if the run has none. If `text` is NULL,
+ * adds nothing. On REJECTED, *error says which bound is wrong and what would be right. */
 enum status expectations_add(struct expectations *expectations, const char *text,
                              const struct operation_list *operations, struct error *error);
 

@@ -319,8 +319,8 @@ static void fill_waits(struct figure_set *set, const struct waits *waits)
     }
 }
 
-/* Sets the figures that are counters of the run. Some counters are known only in runs with a
- * script. */
+/* Sets the figures that are counters of the run. Some counters are known only in some runs,
+ * for example in runs with a script, --timeout or --rate. */
 static void fill_counters(struct figure_set *set, const struct plan *plan,
                           const struct result *result)
 {

@@ -211,7 +211,7 @@ unsigned run_files_count_open(const struct plan *plan)
     return count + (plan->ycsb != NULL ? 1 : 0);
 }
 
-/* Returns the largest number of bytes that the files of the outcome may need. */
+/* Returns an upper estimate of the bytes that the files of the outcome need. */
 static off_t outcome_room(const struct plan *plan)
 {
     enum {
@@ -234,7 +234,7 @@ static off_t outcome_room(const struct plan *plan)
     return bytes;
 }
 
-/* Returns the largest number of bytes that the files written by run_files_finish may need. */
+/* Returns an upper estimate of the bytes that the files written by run_files_finish need. */
 static off_t finish_room(const struct plan *plan)
 {
     enum {

@@ -11,7 +11,7 @@
  * The measuring thread writes the rows of intervals, stages and samples. The thread of the
  * transaction log writes the rows of transactions.csv. The main thread writes all other files, and
  * all files after the other threads have ended. A search has levels.csv and find-max.json instead
- * of sessions.csv, run.json and the histograms of operations.
+ * of sessions.csv, events.csv, run.json, operations.csv, metrics.csv and the histograms.
  */
 #ifndef REPORT_FILES_H
 #define REPORT_FILES_H

@@ -67,8 +67,8 @@ static void add_option(struct tree tree, const char *key, const struct option_en
     }
 }
 
-/* Adds every option of a run or search, and values that this program derives from the options, such
- * as the seed. target.url is left out, because the URL may contain the password. */
+/* Adds every option of a run or search, and values that this program chose or found, such as the
+ * seed. target.url is left out, because the URL may contain the password. */
 static void add_plan(struct tree root, const struct plan *plan)
 {
     static const char inner[] = "target.";

@@ -82,9 +82,8 @@ static const struct {
     [ANSWER_NOT_FOUND] = {MHD_HTTP_NOT_FOUND, "not found: see /\n"},
     [ANSWER_WRONG_METHOD] = {MHD_HTTP_METHOD_NOT_ALLOWED,
                              "use GET for / and /live.json, POST for /control\n"},
-    [ANSWER_WRONG_HOST] =
-        {MHD_HTTP_MISDIRECTED_REQUEST,
-         "the Host of the request is wrong: use the address and port that append printed\n"},
+    [ANSWER_WRONG_HOST] = {MHD_HTTP_MISDIRECTED_REQUEST,
+                           "wrong Host: use the address and port that append printed\n"},
     [ANSWER_FORBIDDEN] = {MHD_HTTP_FORBIDDEN,
                           "open the whole address that append printed, with the part after #\n"},
     [ANSWER_WRONG_TYPE] = {MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
@@ -532,7 +531,7 @@ static void render(struct live *live)
 }
 
 /* Returns the phase. Sets *is_new to whether the page must be rendered again. */
-static enum phase update_phase(struct live *live, bool *is_new)
+static enum phase read_phase(struct live *live, bool *is_new)
 {
     pthread_mutex_lock(&live->lock);
     const enum phase phase = live->phase;
@@ -548,7 +547,7 @@ static int64_t turn(void *context, struct web *web)
     struct live *live = context;
     const int64_t now_ns = mono_now_ns();
     bool is_new;
-    const enum phase phase = update_phase(live, &is_new);
+    const enum phase phase = read_phase(live, &is_new);
     const bool is_watched = live->asked_ns > 0 && now_ns - live->asked_ns < RECENT_NS;
     const bool is_due = phase == PHASE_ENDED ? is_watched : now_ns >= live->due_ns;
     if (is_new && is_due && (web_held(web) > 0 || phase == PHASE_ENDED)) {
@@ -630,7 +629,7 @@ static enum live_answer choose_state(struct live *live, const struct web_request
     const uint64_t seq = after == NULL ? 0 : strtoull(after, NULL, 10);
     const int64_t now_ns = live->asked_ns = mono_now_ns();
     bool is_new;
-    const enum phase phase = update_phase(live, &is_new);
+    const enum phase phase = read_phase(live, &is_new);
     if (live->now.seq == 0 || (is_new && (now_ns >= live->due_ns || phase == PHASE_ENDED))) {
         render(live);
     }

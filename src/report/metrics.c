@@ -262,9 +262,7 @@ static struct MHD_Response *make_response(const char *text, size_t length)
 /* Returns whether a request is allowed. If a request arrived at a loopback address and has a Host
  * header, the header must have an IP address, localhost or the name of this machine. This rule
  * stops DNS rebinding: a web site whose name resolves to the loopback address could otherwise read
- * the metrics through the user's browser. Requests that arrived at any other address are always
- * allowed.
- */
+ * the metrics through the user's browser. Other requests are always allowed. */
 static bool names_this_machine(const struct web_request *request)
 {
     const char *given = web_header(request, "Host");

@@ -110,8 +110,7 @@ static const char *text_of(const struct saved_run *run, const char *path)
     return text == NULL ? "" : text;
 }
 
-/* Returns two texts: the CSS class and the sign of a verdict. Unknown verdicts look like INVALID.
- */
+/* Returns the CSS class and the sign of a verdict. Unknown verdicts look like INVALID. */
 static const char *const *style_of_verdict(const char *verdict)
 {
     static const char *const styles[][3] = {{"VALID", "valid", "✓"},
@@ -811,7 +810,7 @@ static void add_command(struct buffer *html, const struct saved_run *run)
     buffer_fini(&line);
 }
 
-/* Adds the table that shows whether all sessions were equally fast. */
+/* Adds the table that shows how evenly the sessions worked. */
 static void add_fairness(struct buffer *html, const struct saved_run *run)
 {
     const json_t *fairness = json_object_get(run->json, "fairness");

@@ -1242,7 +1242,7 @@ const struct report_table report_weakened = {
     .wanted = "setting",
 };
 
-/* Differences between the slowest and the fastest sessions. */
+/* How evenly the sessions worked: the slowest, the fastest, and the longest gap. */
 
 const struct report_table report_fairness = {
     COLUMNS({.key = "slowest_rows_per_s", .page = {"slowest session, rows/s", AS_NUMBER}},

@@ -352,8 +352,7 @@ static void say_unanswered(struct screen *out, const struct result *result)
            COUNTED(unanswered, "time is a lower bound", "times are lower bounds"));
 }
 
-/* Writes the counts of the script's transactions by outcome, and of tries, statements and checks.
- */
+/* Writes the script's transactions by outcome, and its tries, statements and checks. */
 static void put_transactions(struct screen *out, const struct figure_set *set,
                              const struct result *result)
 {
@@ -525,8 +524,7 @@ static void say_column(struct screen *out, const struct report_table *table,
     say(out, "%s%*.*s", has_gap ? table->gap : "", column->width, (int)length, text);
 }
 
-/* Adds the title or the value of a point of a distribution, unless only the files have the point.
- */
+/* Adds the title or value of a point of a distribution, unless only the files have it. */
 static void say_point(struct screen *out, const struct figure_point *point, const char *text)
 {
     if (!point->is_in_files_only) {
@@ -534,8 +532,8 @@ static void say_point(struct screen *out, const struct figure_point *point, cons
     }
 }
 
-/* Writes the titles of a table's columns. The titles take two lines. A title of one line is in the
- * lower line. Returns false if the text report does not show a column of the table. */
+/* Writes the titles of a table's columns. A title may have two lines; a title of one line
+ * is in the lower line. Returns false if the text report shows no column of the table. */
 static bool put_head(struct screen *out, const struct report_table *table,
                      const struct operation_list *operations)
 {
@@ -1018,8 +1016,7 @@ static void put_causes(struct screen *out, const struct causes *causes)
     }
 }
 
-/* Writes the limits that cost the most sessions, each with evidence and a way to raise the limit.
- */
+/* Writes the limits that cost the most sessions, each with evidence and a way to raise it. */
 static void put_findings(struct screen *out, const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count && i < FINDINGS_SHOWN; i++) {
@@ -1080,8 +1077,7 @@ static const char *stop_text(const struct result *result)
     return report_stop_words(stop_reason_names[result->stop_reason]);
 }
 
-/* Writes the activity of the disk with the server's files, and the size of the tables on this disk.
- */
+/* Writes the activity of the disk with the server's files, and the size of the tables on it. */
 static void put_io(struct screen *out, const struct figure_set *set)
 {
     const struct {
@@ -1396,7 +1392,7 @@ static void put_search_result(struct screen *out, const struct search *search,
             search->levels[i].outcome == LEVEL_HELD && search->levels[i].hold_ns < search->hold_ns;
     }
     say_if(out, search->held == 0, "no level");
-    say_if(out, search->held > 0, "%s%s %s, all at work throughout; each level lasted %s%.3g s",
+    say_if(out, search->held > 0, "%s%s %s, all at work throughout; levels of %s%.3g s",
            search->failed == 0 ? "at least " : "", COUNTED(search->held, "session", "sessions"),
            is_shortened ? "up to " : "", figures_seconds(search->hold_ns));
     put(out, "Held");
@@ -1477,8 +1473,7 @@ static void put_search_result(struct screen *out, const struct search *search,
     }
 }
 
-/* Shows the largest wait of each level, and the failed polls and the blockers of the whole search.
- */
+/* Shows the largest wait of each level, and the failed polls and blockers of the search. */
 static void put_level_waits(struct screen *out, const struct operation_list *operations,
                             const struct search *search, const struct result *result)
 {

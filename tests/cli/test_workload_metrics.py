@@ -139,10 +139,9 @@ class Metrics(harness.Case):
         self.assertIn("depth>=0: not known", ended.reason)
         words = (2, "null:", "--workload", self.script(NUMBERS), "--transactions", 100)
         for bound, message in (
-            ("lock_wait>=1", "the trend lock_wait has the figures count, min, mean, p50, p90, p95, p99, p999, max: "
-                             "use, for example, lock_wait.p95"),
-            ("rows_seen.last>=1", "the count rows_seen has the figures count, per_s: use, for example, "
-                               "rows_seen.count"),
+            ("lock_wait>=1", "use, for example, lock_wait.p95: the trend has the figures count, min, mean, p50, p90, "
+                             "p95, p99, p999, max"),
+            ("rows_seen.last>=1", "use, for example, rows_seen.count: the count has the figures count, per_s"),
             ("lock_wait.p95<=1s", "has the wrong unit: lock_wait.p95 is a number, with an optional k, M or G"),
             ("rows_sen>=1", "no figure is called 'rows_sen'"),
         ):

@@ -94,12 +94,13 @@ TEST_BETWEEN(test_metrics, set_up, tear_down)
         {"rows_seen.per_s==1k", NULL},
         {"depth==3", NULL},
         {"depth.max<=3", NULL},
-        {"lock_wait<=20", "the trend lock_wait has the figures count, min, mean, p50, p90, p95, "
-                          "p99, p999, max: use, for example, lock_wait.p95"},
-        {"rows_seen.p95<=20", "the count rows_seen has the figures count, per_s: use, for "
-                              "example, rows_seen.count"},
+        {"lock_wait<=20",
+         "use, for example, lock_wait.p95: the trend has the figures count, min, mean, "
+         "p50, p90, p95, p99, p999, max"},
+        {"rows_seen.p95<=20",
+         "use, for example, rows_seen.count: the count has the figures count, per_s"},
         {"depth.mean<=20",
-         "the gauge depth has the figures last, min, max: use, for example, depth.last"},
+         "use, for example, depth.last: the gauge has the figures last, min, max"},
         {"lock_wait.p95<=20s", "has the wrong unit: lock_wait.p95 is a number"},
         {"rows_seen>=20ms", "has the wrong unit: rows_seen is a number"},
         {"depth==VALID", "depth is a number"},
