@@ -88,8 +88,9 @@ struct target {
     /* facts learned through an earlier connection; NULL = unknown */
     const struct server_facts *facts;
     unsigned connect_timeout_s;   /* time limit of a connect, in s; at least 1 */
-    unsigned answer_timeout_ms;   /* time without an acknowledgement from the peer after which TCP
-                                     ends the connection, in ms; 0 = the adapter's choice */
+    unsigned answer_timeout_ms;   /* time for which sent data or a probe may stay unacknowledged
+                                     before TCP ends the connection, in ms; 0 = the adapter's
+                                     choice */
     unsigned prepared_statements; /* number of statements that a session keeps prepared on the
                                      server, besides the adapter's own statements */
     bool creates_nothing;         /* open does not create a missing database */
@@ -164,8 +165,7 @@ struct unsupported {
 struct storage_queries {
     const char *directory; /* query for the folder of the database's files, a path on the server's
                               machine; NULL if the server does not report the folder */
-    bool is_working_directory; /* the files are in the server process's working directory
-                                */
+    bool is_working_directory; /* the files are in the server's working directory */
     /* NULL-terminated list of queries that return the size of the table with its indexes, in bytes;
      * this program uses the first query that returns a number */
     const char *const *sizes;
@@ -225,8 +225,8 @@ struct wait_queries {
 
     /* NULL-terminated list of queries that return the names and values of the server's counts. This
      * program reports how much the counts grew during the run. Queries that fail are skipped,
-     * because not every version of the server has every count. NULL if there are no such queries.
-     */
+     * because not every version of the server has every count. NULL if there are no such
+     * queries. */
     const char *const *counters;
 
     /* NULL-terminated list of queries that return how long SQL queries that have ended waited, and
@@ -246,8 +246,8 @@ struct wait_queries {
 
     /* Maps waits to classes: the first entry that matches a wait decides. Case is ignored. NULL
      * matches every text. A type or event that ends in '*' matches every text that begins with the
-     * characters before the '*'. The entry with two NULLs ends the list and stands for WAIT_OTHER.
-     */
+     * characters before the '*'. The entry with two NULLs ends the list and stands for
+     * WAIT_OTHER. */
     const struct wait_meaning {
         const char *type, *event;
         enum wait_class class;
@@ -257,8 +257,8 @@ struct wait_queries {
 /* Statements that store a short text with a table. The text, called the mark, stays until the table
  * is dropped. By the mark, this program recognises the tables that it created. $0 stands for the
  * table's name, $1 for the table's name as a literal, $6 for the text as a literal, $7 for the
- * table's first column, and $8 and $9 for the new and the old text, each written as a quoted name.
- */
+ * table's first column, and $8 and $9 for the new and the old text, each written as a quoted
+ * name. */
 #define TABLE_MARK_PREFIX "made by append: "
 struct table_mark_statements {
     const char *read;  /* query that returns the text as one cell; ? is the table's name in this
@@ -374,8 +374,8 @@ struct connection_info {
     const struct sql_templates *templates;
     /* queries for the size of tables; static; NULL if unknown */
     const struct storage_queries *storage;
-    /* statements for a table's mark; static; NULL if the database cannot store a text with a table
-     */
+    /* statements for a table's mark; static; NULL if the database cannot store a text with a
+     * table */
     const struct table_mark_statements *table_mark;
     /* queries for the server's settings; static; NULL if unknown */
     const struct settings_queries *settings;
@@ -388,10 +388,8 @@ struct connection_info {
      * name, the table's storage engine, and 1 if the table is in this database, else 0. Static;
      * NULL if the database has no such tables, or if this is unknown */
     const char *lasting_tables;
-    /* NULL-terminated list of the first words, in lower case, of more statements that a rollback
-     * undoes; queries, INSERT, UPDATE, DELETE and similar statements are left out; static; NULL if
-     * unknown
-     */
+    /* NULL-terminated list of the first words, in lower case, of statements that a rollback undoes,
+     * besides queries, INSERT, UPDATE, DELETE and similar statements; static; NULL if unknown */
     const char *const *undone;
     bool has_schemas; /* a database is divided into schemas, and target.schema is the name of a
                          schema */
@@ -488,8 +486,8 @@ struct answer {
 };
 
 /* Counts of the rows that were handed over after append_open, for the case that append_rows or
- * append_close returned LOST. Rows that are neither accepted, refused nor in doubt were never sent.
- */
+ * append_close returned LOST. Rows that are neither accepted, refused nor in doubt were never
+ * sent. */
 struct append_loss {
     uint64_t refused;  /* number of rows that the server refused before the connection was lost */
     uint64_t in_doubt; /* number of rows that were sent and not answered when the connection was
@@ -544,8 +542,8 @@ struct adapter {
      * (`client_lib` is target.client_lib) and sets up its global state. The main thread calls start
      * once, before any other operation except client_version and recognise. On OK, *library, which
      * may stay NULL, is passed to every open in target.library, and to stop after the last close.
-     * On FATAL, the error names the places where the library was searched, or the missing symbol.
-     */
+     * On FATAL, the error names the places where the library was searched, or the missing
+     * symbol. */
     enum status (*start)(const char *client_lib, struct adapter_library **library,
                          struct error *error);
     void (*stop)(struct adapter_library *library);
@@ -653,8 +651,8 @@ struct adapter {
 
     /* Optional: an adapter has all three functions or none. After a REJECTED statement only
      * rollback is valid. If begin returns REJECTED, no transaction is open. If commit returns
-     * REJECTED, the server rolled the transaction back, and error.kind is the reason. If commit
-     * returns LOST, the transaction is in doubt. */
+     * REJECTED, the server rolled the transaction back, no transaction is open, and error.kind is
+     * the reason. If commit returns LOST, the transaction is in doubt. */
     enum status (*begin)(struct adapter_conn *conn, const struct transaction *transaction,
                          struct error *error);
     enum status (*commit)(struct adapter_conn *conn, struct error *error);

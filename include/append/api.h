@@ -1,5 +1,5 @@
-/* Definitions that all headers of this folder need. The headers together are the adapter contract.
- */
+/* Definitions that all headers of this folder need. The headers together are the adapter
+ * contract. */
 #ifndef APPEND_API_H
 #define APPEND_API_H
 

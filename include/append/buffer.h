@@ -25,8 +25,8 @@ void buffer_fini(struct buffer *buffer) APPEND_API(buffer_fini);
 void buffer_clear(struct buffer *buffer) APPEND_API(buffer_clear);
 
 /* Returns free memory for `bytes` bytes, which follows the content, or NULL if an allocation
- * failed. The caller writes text to this memory and then passes the end of the text to buffer_end.
- */
+ * failed. The caller writes text to this memory and then passes the end of the text to
+ * buffer_end. */
 char *buffer_reserve(struct buffer *buffer, size_t bytes) APPEND_API(buffer_reserve);
 
 static inline void buffer_end(struct buffer *buffer, char *end)
@@ -46,8 +46,8 @@ void buffer_add_identifier(struct buffer *buffer, const char *name, char quote)
     APPEND_API(buffer_add_identifier);
 
 /* Returns a stream that adds to the buffer; the caller closes it with fclose. Returns NULL if
- * memory runs out. If memory runs out later, while the stream is used, buffer_failed returns true.
- */
+ * memory runs out. If memory runs out later, while the stream is used, buffer_failed returns
+ * true. */
 FILE *buffer_open(struct buffer *buffer) APPEND_API(buffer_open);
 
 /* Returns true if an allocation has failed since buffer_init or buffer_clear, so that the content

@@ -84,8 +84,8 @@ enum {
 };
 #define CLIENT_SOCKET_FOREVER INT64_MAX
 
-/* Returns the time without an acknowledgement after which TCP ends the connection, in ms:
- * answer_timeout_ms, or CLIENT_SOCKET_ANSWER_MS if answer_timeout_ms is 0. */
+/* Returns the time for which sent data or a probe may stay unacknowledged before TCP ends the
+ * connection, in ms: answer_timeout_ms, or CLIENT_SOCKET_ANSWER_MS if answer_timeout_ms is 0. */
 unsigned client_socket_answer_ms(unsigned answer_timeout_ms) APPEND_API(client_socket_answer_ms);
 
 /* Makes TCP check whether the peer of a socket still answers, with CLIENT_SOCKET_IDLE_S,

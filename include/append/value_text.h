@@ -51,8 +51,8 @@ bool value_text_read(const struct column *column, struct text_value word, void *
 bool value_text_fits(const struct column *column, struct text_value text)
     APPEND_API(value_text_fits);
 
-/* Stores an integer in *out, an array element of `type`. Returns false if the integer does not fit.
- */
+/* Stores an integer in *out, an array element of `type`. Returns false if the integer does not
+ * fit. */
 static inline bool value_store_integer(enum column_type type, int64_t number, void *out)
 {
     switch (column_kinds[type].bytes) {

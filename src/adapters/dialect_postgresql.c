@@ -379,8 +379,8 @@ static enum status ask_limits(const struct dialect_asker *asker, struct server_l
 {
     struct answer answer = {.take = take_limit, .context = limits};
     limits->tasks_per_session = 1;
-    /* each session has its own process, so the listening process keeps no descriptors for sessions
-     */
+    /* each session has its own process, so the listening process keeps no descriptors for
+     * sessions */
     limits->files_per_session = 0;
     return ask_rows(asker->adapter, asker->conn, limits_sql, NULL, &answer, error);
 }

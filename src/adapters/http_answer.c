@@ -6,8 +6,8 @@
 #include "append/client_socket.h"
 
 enum {
-    HEAD_MAX = 64 * 1024, /* maximum length of the status line with all headers, and of the trailer
-                           */
+    HEAD_MAX = 64 * 1024, /* maximum length of the status line with all headers, and of the
+                           * trailer */
     PROBE_BODY_MAX = 64 * 1024,
     CHUNK_DIGITS_MAX = 16, /* hexadecimal digits of a chunk's length */
     CHUNK_LINE_MAX = 4096,
@@ -44,8 +44,8 @@ const char *http_answer_header(const struct http_answer *answer, const char *nam
     return NULL;
 }
 
-/* Returns true when a header's value contains `word`, alone or in a list ("keep-alive, Upgrade").
- */
+/* Returns true when a header's value contains `word`, alone or in a list ("keep-alive,
+ * Upgrade"). */
 static bool has_word(const struct http_answer *answer, const char *name, const char *word)
 {
     static const char separators[] = ", \t;";

@@ -64,8 +64,8 @@ struct influxdb_reading {
     struct error *error;
 };
 
-/* Returns the message of an error answer, borrowed from `json`, or NULL if `json` is not an error.
- */
+/* Returns the message of an error answer, borrowed from `json`, or NULL if `json` is not an
+ * error. */
 const char *influxdb_error_of(const json_t *json);
 
 /* InfluxDB. influxdb_query runs any number of statements and returns their rows one after the

@@ -764,8 +764,8 @@ static enum status close_statement(struct adapter_conn *conn, unsigned long stat
     return send_command(conn, COM_STMT_CLOSE, id, sizeof id, error);
 }
 
-/* Returns the encodings of the result's columns, owned by the caller, or NULL if memory runs out.
- */
+/* Returns the encodings of the result's columns, owned by the caller, or NULL if memory runs
+ * out. */
 static struct result_column *copy_columns(const MYSQL_STMT *handle)
 {
     struct result_column *columns = calloc(handle->field_count + 1U, sizeof *columns);
@@ -1240,8 +1240,8 @@ static enum status connect_to(struct adapter_conn *conn, const struct target *ta
                                    explain_no_file, NULL);
     mysql_optionsv(mysql, MARIADB_OPT_IO_WAIT, wait_for_socket);
     connecting = &attempt;
-    /* OpenSSL does not wait through wait_for_socket, so another thread watches a connect with TLS
-     */
+    /* OpenSSL does not wait through wait_for_socket, so another thread watches a connect with
+     * TLS */
     status = attempt.may_use_tls
                  ? client_socket_connect(&conn->socket, target, connect_and_set_up, &attempt, error)
                  : connect_and_set_up(&attempt, error);

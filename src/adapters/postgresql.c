@@ -59,8 +59,8 @@ struct postgresql_inserts {
  * it keeps the whole answer in memory. */
 struct answers {
     unsigned small; /* number of answers of at most SMALL_BYTES, counted up to SMALL_ANSWERS */
-    bool is_large;  /* an answer was larger than SMALL_BYTES, so further answers are read row by row
-                     */
+    bool is_large;  /* an answer was larger than SMALL_BYTES, so further answers are read row by
+                     * row */
 };
 
 /* A prepared statement of the server. */
@@ -86,8 +86,8 @@ struct adapter_conn {
     bool is_pooled;       /* the server is a pooler, as init_asker or an earlier connection found */
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* the reason that the server gave before it
                                                  disconnected */
-    bool has_begun;                           /* a transaction that adapter.begin has begun is open
-                                               */
+    bool has_begun;                           /* a transaction that adapter.begin has begun is
+                                               * open */
     bool has_stale_plan;              /* the latest statement failed as stale: see is_stale */
     const struct statement *run_last; /* the latest statement with is_prepared that was run */
     struct answers run_answers;       /* the sizes of run_last's answers */

@@ -256,8 +256,8 @@ enum status keeper_begin(struct keeper *keeper, const struct keeper_server *serv
     if (channels[0] >= 0 && keeper->pid == 0) {
         processes_serve();
         if (!self.has_namespace) {
-            /* without a namespace, only a keeper that outlives the main process can end the server
-             */
+            /* without a namespace, only a keeper that outlives the main process can end the
+             * server */
             prctl(PR_SET_PDEATHSIG, 0);
         }
         prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -211,8 +211,8 @@ bool rank_exchange_pack(struct buffer *bytes, const struct rank_exchange *exchan
     return merge_pack(bytes, &part);
 }
 
-/* Creates an empty result with room for the results of all ranks. Returns NULL if memory runs out.
- */
+/* Creates an empty result with room for the results of all ranks. Returns NULL if memory runs
+ * out. */
 static struct result *make_whole(const struct ranks *ranks, const struct plan *plan,
                                  const struct result *rank_0)
 {

@@ -175,9 +175,9 @@ enum exit_code container_find(struct container *container, const struct plan *pl
                   name, program, container->state);
     } else {
         error_set(error, ERROR_NOT_FOUND, 0, NULL,
-                  "--container %s: on this machine, process %d, which %s reports, is not in the "
-                  "container: the container may run on another machine (DOCKER_HOST, "
-                  "CONTAINER_HOST) or in a virtual machine",
+                  "--container %s: process %d, which %s reports, is not in the container on this "
+                  "machine: it may run on another machine (DOCKER_HOST, CONTAINER_HOST) or in a "
+                  "virtual machine",
                   name, (int)container->pid, program);
     }
     return EXIT_CODE_USAGE;

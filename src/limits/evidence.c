@@ -34,8 +34,8 @@ enum shortage {
     SHORTAGES,
 };
 
-/* Maps an errno of this program to a shortage. `is_connect`: the failed call connected a session.
- */
+/* Maps an errno of this program to a shortage. `is_connect`: the failed call connected a
+ * session. */
 static enum shortage classify_errno(int number, bool is_connect)
 {
     switch (number) {
@@ -97,8 +97,8 @@ static const struct limit *find_limit(const struct limit_list *list, enum limit_
     return NULL;
 }
 
-/* Returns whether some process listens on the port, even if this program may not see the process.
- */
+/* Returns whether some process listens on the port, even if this program may not see the
+ * process. */
 static bool is_port_open(int proc, uint16_t port)
 {
     struct procfs_inodes listeners = {.count = 0};
@@ -582,7 +582,7 @@ static void name_lost(const struct attribution *attribution)
     } else {
         say(finding, "connections were lost, but the server still runs");
     }
-    say(finding, "; the first loss of a connection was %s into the run",
+    say(finding, "; first loss %s into the run",
         UNITS_NS(attribution->first->first_ns - attribution->result->start_mono_ns));
     if (kills > 0) {
         say(finding, "; the kernel killed %llu process%s of %s because memory ran out",

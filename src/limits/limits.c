@@ -210,7 +210,7 @@ static struct limit *add_limit(struct survey *survey, const struct draft *draft)
     return entry;
 }
 
-/* Adds a limit that is not known in numbers, with the grade WARN. */
+/* Adds a limit that cannot be compared with the needs of the sessions, with the grade WARN. */
 static void warn(struct survey *survey, const struct limit *limit)
 {
     add_limit(survey, &(struct draft){.limit = *limit})->grade = LIMIT_WARN;

@@ -572,8 +572,8 @@ extern const struct schema_text schema_texts[];
 /* Returns the DDL of a schema for a database, or NULL if the program does not have it. */
 const char *schema_find(const char *schema, const char *database);
 
-/* Returns the DDL of the default table: the adapter's own DDL, or the DDL of the schema "syslog".
- */
+/* Returns the DDL of the default table: the adapter's own DDL, or the DDL of the schema
+ * "syslog". */
 const char *schema_of_syslog(const struct adapter *adapter, const char *database);
 
 #endif

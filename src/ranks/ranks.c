@@ -42,8 +42,8 @@ struct ready {
     struct error error;
 };
 
-/* The greatest number of sessions that a rank can have, and the limit that prevents more sessions.
- */
+/* The greatest number of sessions that a rank can have, and the limit that prevents more
+ * sessions. */
 struct most {
     unsigned sessions, rank;
     struct limit limit;

@@ -142,8 +142,8 @@ void ranks_set_tracing(struct ranks *ranks);
 bool ranks_is_any_tracing(const struct ranks *ranks);
 
 /* Measures the clocks, and returns the moment at which the run begins on all ranks, a little later.
- * Called by all ranks after the last call of ranks_agree. Returns 0 if rank 0 has ended or is lost.
- */
+ * Called by all ranks after the last call of ranks_agree. Returns 0 if rank 0 has ended or is
+ * lost. */
 int64_t ranks_agree_start(struct ranks *ranks);
 
 /* offset_ns is the clock of a rank minus the clock of rank 0. drift_ns is the change of this offset

@@ -274,8 +274,8 @@ static void write_queued(void)
     }
 }
 
-/* Queues a message from rank `from` to the program, and writes queued messages as far as possible.
- */
+/* Queues a message from rank `from` to the program, and writes queued messages as far as
+ * possible. */
 static void give(unsigned from, const void *bytes, size_t size)
 {
     struct piece *piece = program.fd < 0 ? NULL : malloc(sizeof *piece + size);

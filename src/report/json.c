@@ -447,8 +447,8 @@ static void add_histogram(struct tree tree, const char *key, const struct histog
     }
 }
 
-/* Adds all histograms with all buckets, so that a reader can add up the histograms of several runs.
- */
+/* Adds all histograms with all buckets, so that a reader can add up the histograms of several
+ * runs. */
 static void add_histograms(struct tree root, const struct operation_list *operations,
                            const struct result *result)
 {

@@ -449,8 +449,8 @@ static void make_answers(struct live *live, const struct rendition *before)
     set_json(live, ANSWER_SAME, json_pack("{sI, ss}", "seq", seq, "state", state));
 }
 
-/* Reads what the page shows in a phase. Returns false if there is nothing to show; *error says why.
- */
+/* Reads what the page shows in a phase. Returns false if there is nothing to show; *error says
+ * why. */
 static bool read_shown(struct live *live, enum phase phase, const char *folder, const char *running,
                        struct report *report, struct error *error)
 {

@@ -126,8 +126,8 @@ struct host_interval {
     size_t host;
 };
 
-/* The calls of a scripted operation in an interval. The snapshots of the interval have the counts.
- */
+/* The calls of a scripted operation in an interval. The snapshots of the interval have the
+ * counts. */
 struct operation_interval {
     const struct interval *interval;
     size_t operation; /* index of the operation in the row's operations */

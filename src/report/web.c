@@ -162,8 +162,8 @@ static enum MHD_Result begin_arrival(struct MHD_Connection *connection, void **s
     return result;
 }
 
-/* Keeps a part of the body. Returns MHD_NO, which closes the connection, if the body is too long.
- */
+/* Keeps a part of the body. Returns MHD_NO, which closes the connection, if the body is too
+ * long. */
 static enum MHD_Result keep_body(struct arrival *arrival, const char *body, size_t *bytes)
 {
     if (arrival->body == NULL) {

@@ -54,8 +54,8 @@ static void check_same(lua_State *lua, bool is_same, const char *what, const cha
            what, name);
 }
 
-/* Returns the option `name`, which is true or false. Returns `default_value` if the option is nil.
- */
+/* Returns the option `name`, which is true or false. Returns `default_value` if the option is
+ * nil. */
 static bool check_flag(lua_State *lua, int index, const char *name, bool default_value)
 {
     const int type = lua_getfield(lua, index, name);
@@ -314,8 +314,7 @@ static void read_indexes(lua_State *lua, struct script_dataset *dataset, const c
 {
     DEMAND(lua, lua_istable(lua, -1),
            "dataset '%s': index must be a list of texts of one line, each with the columns of an "
-           "index: "
-           "{\"a\", \"b, c\"}",
+           "index: {\"a\", \"b, c\"}",
            name);
     const int table = lua_gettop(lua);
     read_index_list(lua, dataset, NULL, name);
@@ -528,13 +527,12 @@ static void declare_columns(lua_State *lua, struct table *load, struct script_da
     }
     DEMAND(lua, dataset->rows == 0 || load->column_count > 0,
            "dataset '%s' has rows to load, but no column has a generator: add a generator, for "
-           "example "
-           "row()",
+           "example row()",
            dataset->name);
 }
 
-/* Returns the number of the column with this name. Raises a Lua error if there is no such column.
- */
+/* Returns the number of the column with this name. Raises a Lua error if there is no such
+ * column. */
 static size_t find_column(lua_State *lua, const struct script_dataset *dataset, const char *option,
                           const char *name)
 {
@@ -866,9 +864,7 @@ static void check_claim_query(lua_State *lua, const char *claim, const struct sc
     DEMAND(lua, sql_script_count_parameters(query->text, lexis) == 0,
            "invariant '%s' cannot have a ?: append runs the query without parameters", claim);
     DEMAND(lua, strstr(query->text, SESSION_MARK) == NULL,
-           "invariant '%s' cannot have a " SESSION_MARK
-           ": append runs the query outside of the sessions",
-           claim);
+           "invariant '%s' cannot have a " SESSION_MARK ": it runs outside of the sessions", claim);
 }
 
 /* invariant(claim, sql): declares a claim, which is true if the query returns no rows after the
@@ -1047,8 +1043,8 @@ static const char *read_unit(lua_State *lua, struct script *declaring, const cha
     return keep_text(lua, declaring, unit);
 }
 
-/* count(name, options), trend(name, options), gauge(name, options): declare a metric of the script.
- */
+/* count(name, options), trend(name, options), gauge(name, options): declare a metric of the
+ * script. */
 static int declare_metric(lua_State *lua, enum script_metric_kind kind)
 {
     struct script_state *state = state_of(lua);

@@ -29,8 +29,8 @@ enum {
 
 struct counter {
     uint64_t start;
-    uint64_t place,
-        stride; /* the n-th number (from 0) of this process is start + n × stride + place */
+    /* the n-th number (from 0) of this process is start + n × stride + place */
+    uint64_t place, stride;
     _Atomic uint64_t known; /* the lowest n that is pending or not taken; written under `lock` */
     pthread_mutex_t lock;   /* lock for known, next and ended */
     uint64_t next;
@@ -698,12 +698,13 @@ static size_t read_format(struct format *format, const char *text, struct error 
         struct conversion conversion = {.before = before};
         const char *const next = read_conversion(at + 1, &conversion);
         if (next == NULL) {
-            const size_t flags = strcspn(at, letters);
+            const size_t flags = 1 + strspn(at + 1, "-+ #.*0123456789");
+            const size_t end = flags + strspn(at + flags, letters);
             error_set(
                 error, ERROR_USAGE, 0, NULL,
                 "format: '%.*s' is not a conversion for a whole number: use %%d, %%u, %%x, %%X or "
                 "%%o, with a width of at most %d",
-                (int)(flags + strspn(at + flags, letters)), at, FORMAT_WIDTH_MAX);
+                end > flags ? (int)end : (int)flags + 1, at, FORMAT_WIDTH_MAX);
             return SIZE_MAX;
         }
         if (found < format->count) {

@@ -90,8 +90,8 @@ enum keys_kind {
     KEYS_SEQUENTIAL, /* a + stream.row; after b, the keys start again at a */
     KEYS_GAUSSIAN,   /* a + n × mean of 12 u (sysbench 1.0.20) */
     KEYS_PARETO,     /* a + n × u^(ln h / ln(1-h)) (sysbench); default h = 0.2 */
-    /* b + ln(u) / gamma, gamma = -ln(0.05) / (0.8571428571 n) (YCSB); a key below a is drawn again
-     */
+    /* b + ln(u) / gamma, gamma = -ln(0.05) / (0.8571428571 n) (YCSB); a key below a is drawn
+     * again */
     KEYS_EXPONENTIAL,
     KEYS_SPECIAL,   /* t = n - 1; u < 1/4: a + t × mean of 12 u; else, with the same u,
                        a + t/2 - t/200 + u (t/100 + 1) (sysbench 1.0.20) */

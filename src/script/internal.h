@@ -78,8 +78,8 @@ struct script_source {
     struct script_set *sets; /* the settings of --set, whose members point into set_text */
     size_t set_count;
     atomic_bool is_abandoned; /* script_load no longer waits for the thread of the top level */
-    /* lock for `main`, `dialect` and `statements`, and for slow_place of all states of the script
-     */
+    /* lock for `main`, `dialect` and `statements`, and for slow_place of all states of the
+     * script */
     pthread_mutex_t lock;
     char *dialect;
     struct statement *statements; /* the statements for `dialect` */
@@ -112,9 +112,7 @@ struct script_state {
     char slow_place[SCRIPT_PLACE_BYTES]; /* place in the script, "x.lua:3", of a call whose pattern
                                             may take long */
 
-    /* Number of declarations of each kind so far. A session must make the same declarations as
-     * script_load.
-     */
+    /* Number of declarations of each kind so far; must become the same as in script_load. */
     size_t params, datasets, counters, statement_count, transactions, functions, hooks_of_session,
         invariants, metrics;
     int *function_refs;    /* registry references to the functions given to derive */
@@ -166,8 +164,8 @@ _Noreturn void sandbox_fail(lua_State *lua, const char *format, ...);
 /* Ends the current call of the script because this machine has no memory: see sandbox_end. */
 _Noreturn void sandbox_fail_memory(lua_State *lua);
 
-/* Unless `holds` is true, ends the current call of the script because this machine has no memory.
- */
+/* Unless `holds` is true, ends the current call of the script because this machine has no
+ * memory. */
 #define DEMAND_MEMORY(lua, holds)                                                                  \
     do {                                                                                           \
         if (!(holds)) {                                                                            \
@@ -269,8 +267,8 @@ void value_check(lua_State *lua, int index, struct draw_value *value);
 const char *value_type_hint(lua_State *lua, int index);
 const char *value_whole_hint(const struct column *column, const struct draw_value *value);
 
-/* Pushes and returns a value in the form that messages show, such as 5000000000 or the text 'abc'.
- */
+/* Pushes and returns a value in the form that messages show, such as 5000000000 or the text
+ * 'abc'. */
 const char *value_push_shown(lua_State *lua, const struct draw_value *value);
 
 /* Draws a value and pushes it. */

@@ -89,8 +89,8 @@ static bool draw_cell(lua_State *lua, const struct draw *draw, struct draw_strea
     return true;
 }
 
-/* The arguments of fill_rows, which runs under lua_pcall because a function of the script may fail.
- */
+/* The arguments of fill_rows, which runs under lua_pcall because a function of the script may
+ * fail. */
 struct filling {
     struct script_rows *rows;
     struct script_state *state;

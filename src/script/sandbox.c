@@ -342,8 +342,8 @@ static void note_bytes(lua_State *lua, double bytes)
 
 /* Calls the first upvalue, a function of the table library, unless the function would visit more
  * than ELEMENTS_MAX elements. The second upvalue is the index of the function's argument FROM,
- * which the argument TO follows. If the second upvalue is 0, the function visits the whole table.
- */
+ * which the argument TO follows. If the second upvalue is 0, the function visits the whole
+ * table. */
 static int call_bounded(lua_State *lua)
 {
     const lua_CFunction function = lua_tocfunction(lua, lua_upvalueindex(1));

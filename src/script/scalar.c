@@ -128,8 +128,8 @@ bool scalar_store(const struct column *column, const struct draw_value *value, u
             at->int64 = fits ? whole * unit : 0;
             return fits;
         }
-        /* a text is converted exactly, unless its fraction has more digits than the column's scale
-         */
+        /* a text is converted exactly, unless its fraction has more digits than the column's
+         * scale */
         if (value->type == DRAW_IS_TEXT && value->length <= UINT32_MAX &&
             value_text_read(column, (struct text_value){value->text, (uint32_t)value->length},
                             &at->int64)) {

@@ -220,8 +220,8 @@ struct script {
     struct script_source *source;
 };
 
-/* A script that is built into the program. The build writes the array, which ends with a NULL name.
- */
+/* A script that is built into the program. The build writes the array, which ends with a NULL
+ * name. */
 struct script_built_in {
     const char *name, *text;
 };
@@ -254,9 +254,9 @@ struct script_host {
     void *context; /* the host's own data */
     enum status (*run)(void *context, size_t statement, const struct batch *parameters,
                        struct answer *answer);
-    /* Optional (may be NULL). Called after a statement failed. Returns true if the statement failed
-     * because of a duplicate key and the earlier statements of the transaction are still in effect;
-     * the host then forgets the failure. */
+    /* Optional (may be NULL). May be called after `run` returned REJECTED. Returns true if the
+     * statement failed because of a duplicate key and the earlier statements of the transaction are
+     * still in effect; the host then forgets the failure. */
     bool (*forgive)(void *context);
     enum status (*append)(void *context, size_t dataset, uint64_t rows);
     enum status (*count)(void *context, size_t dataset, uint64_t *rows);

@@ -36,8 +36,8 @@ enum io_source {
 
 struct io_event {
     unsigned long long start_ns; /* start of the call or request (CLOCK_MONOTONIC) */
-    /* duration; an operation has times in vfs, queue and device, a request only in queue and device
-     */
+    /* duration; an operation has times in vfs, queue and device, a request only in queue and
+     * device */
     unsigned long long total_ns;
     unsigned long long queue_ns;
     unsigned long long device_ns;

@@ -18,8 +18,8 @@ enum switch_state {
 
 enum {
     SWITCH_CALLS = 512,
-    /* takes the place of the number of a call if the thread is in a page fault or an unknown call
-     */
+    /* takes the place of the number of a call if the thread is in a page fault or an unknown
+     * call */
     SWITCH_NO_CALL = SWITCH_CALLS - 1,
     SWITCH_ON_CPU = SWITCH_STATES * SWITCH_CALLS,
     SWITCH_RUNNABLE, /* the thread waits for a CPU */

@@ -82,8 +82,8 @@ enum kernel_class kernel_waits_class(unsigned place, const char **call)
     }
     const bool is_of_file = strncmp(*call, "read", 4) == 0 || strncmp(*call, "write", 5) == 0;
     if (state == SWITCH_BLOCKS && class != KERNEL_DISK) {
-        /* a read or write of a file waits for the disk; another call waits for a lock in the kernel
-         */
+        /* a read or write of a file waits for the disk; another call waits for a lock in the
+         * kernel */
         return is_of_file ? KERNEL_DISK : KERNEL_OTHER;
     }
     return class;

@@ -74,8 +74,8 @@ struct tracer {
     struct ring_buffer *ring;
     struct kernel_processes processes;
     int64_t next_check_ns;
-    int statistics; /* while this descriptor is open, the kernel measures the programs; -1: closed
-                     */
+    int statistics; /* while this descriptor is open, the kernel measures the programs; -1:
+                     * closed */
     int64_t begin_ns, measured_since_ns, measured_ns;
     uint64_t run_ns; /* run time of the programs during measured_ns */
     int64_t clock_offset_ns;

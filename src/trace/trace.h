@@ -106,8 +106,8 @@ struct trace_sum {
 
     /* The run is divided into slots of slot_ns, beginning at start_ns. slots[i] is the time in ns
      * that calls spent in each layer during slot i. The time in a layer is spread evenly over the
-     * call. When a run needs more than TRACE_SLOTS slots, each two neighbouring slots become one.
-     */
+     * call. When a run needs more than TRACE_SLOTS slots, each two neighbouring slots become
+     * one. */
     int64_t start_ns;
     int64_t last_ns; /* end of the latest call in the slots */
     int64_t slot_ns;

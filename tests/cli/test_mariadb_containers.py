@@ -178,8 +178,8 @@ class Containers(harness.Mariadb):
         self.program("docker", "kill -9 $$")
         self.says("docker: inspect failed without an error message")
         self.knows("docker", inspected(self.identity, os.getpid()))
-        self.says(r"process \d+, which docker reports, is not in the container: the container "
-                  "may run on another machine")
+        self.says(r"process \d+, which docker reports, is not in the container on this machine: it may "
+                  "run on another machine")
 
     def test_no_answer(self):
         self.program("docker", "exec /bin/sleep 600")

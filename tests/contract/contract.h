@@ -59,8 +59,8 @@ uint64_t contract_count(struct contract *contract, const struct table *table);
 /* Runs a user's query, and sets *rows to the number of rows that it returns. */
 enum status contract_query(struct contract *contract, const char *sql, uint64_t *rows);
 
-/* Appends `rows` rows with ids from `first_id` on. Stops at the first call whose status is not OK.
- */
+/* Appends `rows` rows with ids from `first_id` on. Stops at the first call whose status is not
+ * OK. */
 enum status contract_append(struct contract *contract, const struct table *table, size_t rows,
                             int first_id, uint64_t *accepted);
 

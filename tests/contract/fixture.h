@@ -81,8 +81,8 @@ struct value_case {
 #define BAD_PARAMETER "parameter", {.query = "nonsense=1"}, STATUS_FATAL, ERROR_USAGE, NULL
 #define BAD_SCHEMA "schema", {.schema = "public"}, STATUS_FATAL, ERROR_USAGE, NULL
 
-/* A statement of the tests, and its translation for a database that has its own language, not SQL.
- */
+/* A statement of the tests, and its translation for a database that has its own language, not
+ * SQL. */
 struct phrase {
     const char *sql, *translation;
 };

@@ -35,8 +35,8 @@ static bool read_text(const char *sql, char text[FIXTURE_TEXT_BYTES])
     return run(sql, text);
 }
 
-/* Ends the backends and waits up to 5 s for each: a backend ends some time after it is signalled.
- */
+/* Ends the backends and waits up to 5 s for each: a backend ends some time after it is
+ * signalled. */
 static bool break_connections(void)
 {
     char sql[256];

@@ -194,8 +194,8 @@ static void test_describe_special(void **state)
     table_fini(&table);
 }
 
-/* A column counts as unique only if a unique index is on this column alone and contains all rows.
- */
+/* A column counts as unique only if a unique index is on this column alone and contains all
+ * rows. */
 static void test_describe_indexes(void **state)
 {
     struct contract *contract = *state;

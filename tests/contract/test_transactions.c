@@ -252,8 +252,8 @@ static void test_conflict(void **state)
     const bool is_file = (contract->adapter->flags & ADAPTER_FILE) != 0;
     contract_inspect(contract, &info);
     if ((!is_file && strcmp(info.dialect, "postgresql") != 0) || !has_keyed(contract, &table)) {
-        /* in MariaDB and in SQLite's driver, the first transaction waits for the lock of the second
-         */
+        /* in MariaDB and in SQLite's driver, the first transaction waits for the lock of the
+         * second */
         skip();
         return;
     }

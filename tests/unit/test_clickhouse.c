@@ -41,8 +41,8 @@ static void describe(const char *type, const char *comment, struct table *table)
     assert_int_equal(table->column_count, 1);
 }
 
-/* Returns one value in the form in which it is sent. RowBinary is returned as hexadecimal digits.
- */
+/* Returns one value in the form in which it is sent. RowBinary is returned as hexadecimal
+ * digits. */
 static const char *sent(const struct table *table, union column_values values,
                         enum clickhouse_method method)
 {
@@ -126,8 +126,8 @@ TEST(test_values)
 }
 
 /* Times before 1970 are rounded down, as are later times. The server reads the text
- * "-000000001.500" as -1.5 s, but "-000000000.500" as 0.5 s: such a time cannot be sent as a text.
- */
+ * "-000000001.500" as -1.5 s, but "-000000000.500" as 0.5 s: such a time cannot be sent as a
+ * text. */
 TEST(test_moments_before_1970)
 {
     static const int64_t moments[] = {-1, -1000000, -1000001, -1500000000};
@@ -171,8 +171,8 @@ TEST(test_lengths_of_texts)
     table_fini(&table);
 }
 
-/* Rows have several columns, and some values are NULL. A column that is not nullable has no NULL.
- */
+/* Rows have several columns, and some values are NULL. A column that is not nullable has no
+ * NULL. */
 TEST(test_rows)
 {
     static const struct text_value texts[] = {{"ab", 2}, {NULL, 0}, {"", 0}};

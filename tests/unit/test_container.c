@@ -166,8 +166,8 @@ TEST_BETWEEN(test_containers_that_are_not_found, make_folder, remove_folder)
          "message",
          ERROR_TIMEOUT},
         {"exit 1", INSPECTED("running", "true", "1"),
-         "on this machine, process 1, which podman reports, is not in the container: the container "
-         "may run on another machine",
+         "process 1, which podman reports, is not in the container on this machine: it may run on "
+         "another machine",
          ERROR_NOT_FOUND},
     };
     EACH_CASE (i, cases, "%s", cases[i].why) {
@@ -240,8 +240,8 @@ TEST_BETWEEN(test_the_parents_of_containers, make_folder, remove_folder)
     }
 }
 
-/* A process belongs to a container if the name of the process's cgroup contains the container's id.
- */
+/* A process belongs to a container if the name of the process's cgroup contains the container's
+ * id. */
 TEST_BETWEEN(test_the_cgroups_of_containers, make_folder, remove_folder)
 {
     char text[4096] = "", id[64] = "", line[400];

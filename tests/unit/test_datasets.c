@@ -699,8 +699,8 @@ TEST(tables_that_are_dropped)
     forget();
 }
 
-/* A table that is dropped is announced with its number of rows, unless the rows cannot be counted.
- */
+/* A table that is dropped is announced with its number of rows, unless the rows cannot be
+ * counted. */
 TEST(announcements)
 {
     static const struct {

@@ -698,8 +698,7 @@ TEST(test_declarations)
          "invariant c:1 as mysql 'select 1 # ?'\n"
          "1 operations, 0 counters\n"},
         {"invariant('c', 'select ${session}')", NULL,
-         ":1: invariant 'c' cannot have a ${session}: append runs the query outside of the "
-         "sessions"},
+         ":1: invariant 'c' cannot have a ${session}: it runs outside of the sessions"},
         {"invariant()", NULL, ":1: bad argument #1 to 'invariant' (string expected, got no value)"},
         {"transaction('t')", NULL,
          ":1: bad argument #2 to 'transaction' (function expected, got no value)"},

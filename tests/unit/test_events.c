@@ -133,8 +133,8 @@ TEST_BETWEEN(test_too_much, set_up, tear_down)
     assert_non_null(strstr(list.note, "one event too many"));
     event_list_fini(&list);
 
-    /* the text is cut between characters: each has two bytes, and the limit is within a character
-     */
+    /* the text is cut between characters: each has two bytes, and the limit is within a
+     * character */
     char wide[2 * EVENT_TEXT_BYTES + 3] = "1,";
     for (size_t i = 2; i + 2 < sizeof wide; i += 2) {
         wide[i] = '\xc3';

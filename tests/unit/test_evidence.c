@@ -325,8 +325,7 @@ TEST_BETWEEN(test_a_server_that_ended, set_up, NULL)
     evidence.servers[0].process.pid = 77;
     snprintf(evidence.servers[0].process.name, sizeof evidence.servers[0].process.name, "mariadbd");
     const struct finding *finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
-    check_says(finding,
-               "mariadbd (pid 77) ended; the first loss of a connection was 2.50 s into the run");
+    check_says(finding, "mariadbd (pid 77) ended; first loss 2.50 s into the run");
     assert_null(strstr(finding->evidence, "memory"));
     evidence.growth[EVIDENCE_OOM_KILLS] = 1;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
@@ -336,9 +335,7 @@ TEST_BETWEEN(test_a_server_that_ended, set_up, NULL)
     evidence.servers[0].is_gone = false;
     finding = name_one(LIMIT_GONE, LIMIT_SERVER, 40);
     assert_string_equal(finding->name, "OOM kill");
-    check_says(
-        finding,
-        "connections were lost, but mariadbd (pid 77) still runs; the first loss of a connection");
+    check_says(finding, "connections were lost, but mariadbd (pid 77) still runs; first loss");
     question.is_remote = true;
     name_none();
     question.is_remote = false;
@@ -573,8 +570,8 @@ TEST_BETWEEN(test_words_about_lost_connections, set_up, NULL)
     process->pid = 1;
     snprintf(process->name, sizeof process->name, "mariadbd");
     assert_string_equal(name_one(LIMIT_GONE, LIMIT_SERVER, 42)->evidence,
-                        "connections were lost, but mariadbd (pid 1) still runs; the first loss "
-                        "of a connection was 2.00 s into the run; the kernel killed 2 processes of "
+                        "connections were lost, but mariadbd (pid 1) still runs; first loss "
+                        "2.00 s into the run; the kernel killed 2 processes of "
                         "this machine because memory ran out");
     process->pid = 0;
     evidence.servers[0].is_gone = true;
@@ -583,7 +580,7 @@ TEST_BETWEEN(test_words_about_lost_connections, set_up, NULL)
     evidence.growth[EVIDENCE_SERVER_OOM_KILLS] = 1;
     assert_string_equal(
         name_one(LIMIT_GONE, LIMIT_SERVER, 42)->evidence,
-        "nothing listens on port 3306 any more; the first loss of a connection was 2.00 "
+        "nothing listens on port 3306 any more; first loss 2.00 "
         "s into the run; the kernel killed 1 process of the server's cgroup because memory "
         "ran out");
     assert_string_equal(findings.entries[0].fix, "");

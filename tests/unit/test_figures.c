@@ -213,8 +213,8 @@ TEST(test_operations)
     }
 }
 
-/* The cells of one operation: its counts, its percentiles and, with waits, the share of each class.
- */
+/* The cells of one operation: its counts, its percentiles and, with waits, the share of each
+ * class. */
 TEST(test_operation_cells)
 {
     static struct figure_set set;

@@ -362,8 +362,8 @@ TEST_BETWEEN(test_existing_folder, set_up, tear_down)
     assert_int_equal(count_entries(plan.out_folder), 9); /* existing files are left alone */
 }
 
-/* An existing empty folder is also refused: it is the user's, and must not be removed on failure.
- */
+/* An existing empty folder is also refused: it is the user's, and must not be removed on
+ * failure. */
 TEST_BETWEEN(test_existing_empty_folder, set_up, tear_down)
 {
     snprintf(plan.out_folder, sizeof plan.out_folder, "%s/empty", base);

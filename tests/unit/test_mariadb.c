@@ -141,8 +141,8 @@ TEST(test_values)
     }
 }
 
-/* The parameters of a statement are sent as a bit for each NULL, the types, and the other values.
- */
+/* The parameters of a statement are sent as a bit for each NULL, the types, and the other
+ * values. */
 TEST(test_execute)
 {
     static const int16_t number = 0x0201;
@@ -181,8 +181,8 @@ TEST(test_execute)
     buffer_fini(&packet);
 }
 
-/* Rows follow each other, a NULL has no value, and columns that the database computes are left out.
- */
+/* Rows follow each other, a NULL has no value, and columns that the database computes are left
+ * out. */
 TEST(test_rows)
 {
     static const int16_t numbers[] = {1, 2, 3};

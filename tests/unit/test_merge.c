@@ -223,8 +223,8 @@ TEST(test_two)
     merge_add_lost(merge, 2, missing, 3, reported);
     assert_true(merge_finish(merge));
 
-    /* the only host has the counters of all ranks, even if its rows were not counted after the run
-     */
+    /* the only host has the counters of all ranks, even if its rows were not counted after the
+     * run */
     struct verification verification = {.state = VERIFICATION_NONE};
     assert_ptr_equal(whole->hosts[0].counters, whole->totals.counters);
     snprintf(whole->hosts[0].reason, sizeof whole->hosts[0].reason, "gone");
@@ -835,8 +835,8 @@ TEST(test_metrics)
     result_free(whole);
 }
 
-/* Merges the results of a large simulated fleet, and prints the time and memory that rank 0 needs.
- */
+/* Merges the results of a large simulated fleet, and prints the time and memory that rank 0
+ * needs. */
 TEST(test_fleet)
 {
     const struct operation_list operations = operation_list_all();

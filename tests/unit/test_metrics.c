@@ -197,8 +197,8 @@ TEST(test_silent_clients)
     }
 }
 
-/* One client slowly reads a text that is larger than any socket buffer. Another client never reads.
- */
+/* One client slowly reads a text that is larger than any socket buffer. Another client never
+ * reads. */
 TEST(test_long_text)
 {
     enum {

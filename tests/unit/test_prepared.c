@@ -197,8 +197,8 @@ TEST_BETWEEN(test_prepared_again_when_stale, begin, end)
     assert_int_equal(answer.rows, 2);
     assert_int_equal(conn.prepares, 2);
     assert_int_equal(conn.prepared_runs, 3);
-    /* a statement that is stale again right after a new prepare is refused, not prepared once more
-     */
+    /* a statement that is stale again right after a new prepare is refused, not prepared once
+     * more */
     conn.stale_runs = 2;
     assert_int_equal(call(&first), STATUS_REJECTED);
     assert_int_equal(error.native_code, 9);

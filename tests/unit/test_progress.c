@@ -135,8 +135,8 @@ TEST_BETWEEN(test_duration, set_up, NULL)
 
 /* Simulates the first `seconds` seconds of a run in which the first n rows take c0 n + c1 n²
  * seconds, and at most `rows` rows are acknowledged. Returns the time left in s, as the progress
- * line shows it.
- */
+ * line shows
+ * it. */
 static int left_after(double c0, double c1, uint64_t rows, uint64_t seconds)
 {
     struct progress progress = begun();

@@ -203,8 +203,8 @@ static size_t count_lines(const char *line)
 }
 
 /* Fails unless every line has printable characters only and fits the screen, or has a word that is
- * too long for it. Also fails unless the four figures and the text after them fit a small terminal.
- */
+ * too long for it. Also fails unless the four figures and the text after them fit a small
+ * terminal. */
 static void check_screen(const char *text)
 {
     for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
@@ -472,8 +472,8 @@ static void *limited_malloc(size_t size)
     return allocations_left-- == 0 ? NULL : malloc(size);
 }
 
-/* Whichever allocation fails, there is no crash, no leak, and no partial file that looks complete.
- */
+/* Whichever allocation fails, there is no crash, no leak, and no partial file that looks
+ * complete. */
 TEST_BETWEEN(test_json_out_of_memory, set_up, NULL)
 {
     spoil();

@@ -492,8 +492,8 @@ TEST(test_a_host_that_goes_away)
     finish(&outcome);
 }
 
-/* A session that does not leave when it should is cut. Its call fails, but the level does not fail.
- */
+/* A session that does not leave when it should is cut. Its call fails, but the level does not
+ * fail. */
 TEST(test_a_session_that_is_cut)
 {
     struct outcome outcome;

@@ -191,8 +191,8 @@ TEST(test_rows)
     }
 }
 
-/* If the run has more seconds than there are slots, each slot becomes longer, and no time is lost.
- */
+/* If the run has more seconds than there are slots, each slot becomes longer, and no time is
+ * lost. */
 TEST(test_slots)
 {
     struct trace_sum *sum = sum_of(IO_TRACE_FULL);

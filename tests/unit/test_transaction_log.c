@@ -155,8 +155,8 @@ TEST(a_disk_that_stands_still)
     }
 }
 
-/* Rows that go around the end of a ring stay in their order. Without rows, waiting ends by itself.
- */
+/* Rows that go around the end of a ring stay in their order. Without rows, waiting ends by
+ * itself. */
 TEST(a_ring_goes_around)
 {
     static struct transaction_log_row rows[TRANSACTION_LOG_CHUNK];

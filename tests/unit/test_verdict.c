@@ -516,8 +516,8 @@ TEST(test_ledger_that_does_not_balance)
     free(r);
 }
 
-/* The sessions and the recorder count each row; a lost rank's rows are known from its last report.
- */
+/* The sessions and the recorder count each row; a lost rank's rows are known from its last
+ * report. */
 TEST(test_rows_that_are_counted_differently)
 {
     static const enum recorder_counter counters[] = {

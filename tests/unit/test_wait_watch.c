@@ -439,8 +439,8 @@ TEST_BETWEEN(counters_that_lose_the_connection, set_up, tear_down)
     assert_int_equal(atomic_load(&opens), 2);
 }
 
-/* The first answer with rows decides how the time of queries is divided among the kinds of waits.
- */
+/* The first answer with rows decides how the time of queries is divided among the kinds of
+ * waits. */
 TEST_BETWEEN(times_of_queries, set_up, tear_down)
 {
     const struct given answers[] = {
