@@ -286,7 +286,8 @@ enum status arangodb_run(struct adapter_conn *conn, const struct statement *stat
     return status;
 }
 
-/* Lets the server check the syntax of a query. The server does not keep the query. */
+/* Checks the number of parameters, and lets the server check the syntax of AQL. A plain request is
+ * not sent. The server keeps nothing. */
 enum status arangodb_prepare(struct adapter_conn *conn, const struct statement *statement,
                              struct adapter_prepared **prepared, struct error *error)
 {

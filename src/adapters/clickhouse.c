@@ -89,8 +89,8 @@ static bool set(struct adapter_conn *conn, const char *key, const char *value, s
 }
 
 /* Returns the number of rows that a statement wrote. For INSERT ... VALUES, counts the rows in the
- * text. For any other statement, returns the number that the server reports, or 0 because old
- * servers do not report a number. */
+ * text. For any other statement, returns the number that the server reports, or 0 if the server
+ * (an old one) reports no number. */
 static uint64_t count_written(const struct adapter_conn *conn, const char *sql)
 {
     static const char member[] = "\"written_rows\":\"";
@@ -148,8 +148,7 @@ static enum status judge_insert(const struct adapter_conn *conn, enum status sta
     if (status == STATUS_OK || status == STATUS_LOST || http_status(conn->http) == 0) {
         return status;
     }
-    if ((unsigned)code == http_status(conn->http)) { /* the answer contains no error code of
-                                                        ClickHouse */
+    if ((unsigned)code == http_status(conn->http)) { /* no error code of ClickHouse */
         return error->kind == ERROR_SERVER ? STATUS_LOST : status;
     }
     for (size_t i = 0; i < COUNT_OF(before_write); i++) {

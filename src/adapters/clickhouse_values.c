@@ -295,8 +295,7 @@ void clickhouse_add_literal(struct buffer *sql, const struct column *column,
     } else if (column->type == COLUMN_DATE || column->type == COLUMN_TIMESTAMP) {
         function = column->type == COLUMN_DATE ? "toDate(" : "toDateTime(";
     }
-    buffer_add_text(sql, function); /* a blank, because "-" directly before "-1" would begin a
-                                       comment */
+    buffer_add_text(sql, function); /* a blank, because "--1" would begin a comment */
     if (is_decimal || (is_quoted(column) && column->type != COLUMN_TIMESTAMP)) {
         add_quoted(sql, text, '\'');
     } else {

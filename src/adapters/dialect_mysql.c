@@ -84,8 +84,7 @@ static const struct {
     {"22", {STATUS_REJECTED, ERROR_DATA, NULL}},
     {"23", {STATUS_REJECTED, ERROR_DATA, NULL}},
     {"45", {STATUS_REJECTED, ERROR_DATA, NULL}},
-    {"40003", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* it is unknown whether the statement was
-                                                         executed */
+    {"40003", {STATUS_LOST, ERROR_CONNECTION, NULL}}, /* may have been executed */
     {"40", {STATUS_REJECTED, ERROR_SERIALIZATION, NULL}},
     {"08", {STATUS_LOST, ERROR_CONNECTION, NULL}},
     {"28", {STATUS_FATAL, ERROR_AUTH, NULL}},

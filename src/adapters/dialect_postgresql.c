@@ -226,8 +226,8 @@ static void read_column(struct column *column, const struct cell *cells)
     column->native_type = (uint32_t)ask_number(&cells[FIELD_TYPE]);
     column->type = type_of(column->native_type);
     if (column->type == COLUMN_IP4 && strchr(column->name, '6') != NULL) {
-        column->type = COLUMN_IP6; /* inet can hold IPv4 and IPv6; a 6 in the column's name selects
-                                      IPv6 */
+        /* inet can hold IPv4 and IPv6; a 6 in the column's name selects IPv6 */
+        column->type = COLUMN_IP6;
     }
     if (column->native_type == POSTGRESQL_NAME) {
         column->size = NAME_BYTES;

@@ -1,8 +1,8 @@
 /*
  * SQLite: the meaning of its result codes, and its catalogue; also functions that all dialects
- * share. The declared type of a SQLite column is free text. If the text is a type name of any
- * database that this program supports, the column has this type. Otherwise the column has the
- * affinity that SQLite derives from the text.
+ * share. The declared type of a SQLite column is free text. If the text is a type name that
+ * dialect_type_of knows, also one of another database, the column has this type. Otherwise the
+ * column has the affinity that SQLite derives from the text.
  */
 #include <ctype.h>
 #include <inttypes.h>

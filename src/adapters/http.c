@@ -29,7 +29,7 @@ enum {
     /* maximum number of bytes that are read and skipped after `take` has returned false; if the
      * answer has more bytes, the connection is closed */
     SKIPPED_MAX = 64 * 1024,
-    REFUSAL_BYTES = 1 << 20, /* maximum length of the body of an error answer */
+    REFUSAL_BYTES = 1 << 20, /* maximum number of bytes that are read of an error's body */
 };
 
 enum auth {
@@ -381,9 +381,9 @@ static ssize_t send_some(struct http *http, struct iovec *parts, size_t count)
     return code == CURLE_OK ? (ssize_t)sent : -1;
 }
 
-/* Returns the events to wait for before the rest of a request can be written. They include an early
- * answer, because a server may answer without reading the rest. Returns 0 if the early answer, or
- * the end of the connection, has already arrived. */
+/* Returns the events to wait for before the rest of a request can be written. Without TLS they
+ * include an early answer, because a server may answer without reading the rest. Returns 0 if the
+ * early answer, or the end of the connection, has already arrived. */
 static short events_of(struct http *http)
 {
     char start[10];

@@ -126,7 +126,8 @@ void http_interrupt(struct adapter_conn *conn);
 enum status http_begin_append(struct http *http, struct error *error);
 
 /*
- Sends a request and waits for its complete answer. Returns OK if the HTTP status is 2xx. With any
+
+ * Sends a request and waits for its complete answer. Returns OK if the HTTP status is 2xx. With any
  * other HTTP status, *error has the server's message, and the result depends on the HTTP status,
  * unless classify_error changes the result:
  *
@@ -212,7 +213,7 @@ void http_add_encoded(struct buffer *buffer, const char *text);
 void http_add_base64(struct buffer *buffer, const void *bytes, size_t length);
 
 /* State of http_split, which finds the elements of an array in JSON that it reads byte by byte. The
- * array is the member `name` of any object. All other members are initialised with zeros. */
+ * array is the member `name` of any object. Initialise this struct with zeros except for `name`. */
 struct http_splitter {
     const char *name;
     /* `depth` is the number of open brackets. `array_depth` is `depth` directly within the array,
@@ -238,8 +239,8 @@ struct http_answer {
     bool ends_connection; /* no further request can be sent on this connection */
     const char *fault; /* reason why the answer is malformed, static; NULL if no fault was found */
 
-    /* Takes a part of the body, and may overwrite `bytes`. Returns false if it does not need the
-     * rest of the body. */
+    /* Takes a part of the body, and may overwrite `bytes`. If it returns false, the rest of
+     * the body is not passed to it. */
     bool (*take)(void *context, char *bytes, size_t length);
     void *context;
 

@@ -6,8 +6,7 @@
 #include "append/client_socket.h"
 
 enum {
-    HEAD_MAX = 64 * 1024, /* maximum length of the status line with all headers, and of the
-                           * trailer */
+    HEAD_MAX = 64 * 1024, /* maximum length of the head, and of the trailer */
     PROBE_BODY_MAX = 64 * 1024,
     CHUNK_DIGITS_MAX = 16, /* hexadecimal digits of a chunk's length */
     CHUNK_LINE_MAX = 4096,

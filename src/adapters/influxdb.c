@@ -169,7 +169,7 @@ static enum status find_database(struct adapter_conn *conn, bool creates_nothing
 
 /* Finds out from a header of the ping's answer whether the server is QuestDB; any other server is
  * treated as InfluxDB. Then writes the connection's paths and, for InfluxDB, creates a missing
- * database. */
+ * database, unless the target forbids it. */
 static enum status greet(struct adapter_conn *conn, const struct target *target,
                          struct error *error)
 {

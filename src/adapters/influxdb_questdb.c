@@ -126,8 +126,8 @@ static bool take_column(void *context, const struct cell *cells, size_t count)
         column.type = strcmp(column.type_name, types[i].name) == 0 ? types[i].type : column.type;
     }
     if (column.type == COLUMN_TEXT && strcmp(column.name, "ip6") == 0) {
-        column.type =
-            COLUMN_IP6; /* QuestDB has no type for IPv6 addresses and stores them as text */
+        /* QuestDB has no type for IPv6 addresses and stores them as text */
+        column.type = COLUMN_IP6;
     }
     if (ask_number(&cells[FIELD_IS_DESIGNATED]) != 0) {
         column.native_type = INFLUXDB_TIME;

@@ -914,7 +914,8 @@ static enum status send_rows(struct adapter_conn *conn, const struct batch *batc
 /* Sets the session's time zone to UTC if the table has a column of the server's type timestamp,
  * because this program sends times in UTC, and only such columns use the session's time zone. If
  * is_of_parameters is true, `table` describes parameters. The time zone is then set for any
- * parameter that is a time, because the type of the column that it is compared with is unknown. */
+ * parameter of type timestamp, because the type of the column that it is compared with is
+ * unknown. */
 static enum status use_utc(struct adapter_conn *conn, const struct table *table,
                            bool is_of_parameters, struct error *error)
 {
@@ -965,8 +966,8 @@ static enum status append_open(struct adapter_conn *conn, const struct table *ta
     return status;
 }
 
-/* Ends an append that failed with `status`. Sets append->kept to the number of rows that stay
- * stored. Returns the resulting status. */
+/* Ends an append that failed with `status`. Unless the result is LOST, append->kept is then the
+ * number of rows that stay stored. Returns the resulting status. */
 static enum status fail_append(struct adapter_conn *conn, enum status status)
 {
     struct mariadb_append *append = &conn->append;

@@ -16,7 +16,8 @@ void mariadb_add_literal(struct buffer *sql, const struct column *column,
                          const struct column_data *data, size_t row, bool has_escapes);
 
 /*
- Adds the body of COM_STMT_BULK_EXECUTE, which executes a prepared statement once for every row of
+
+ * Adds the body of COM_STMT_BULK_EXECUTE, which executes a prepared statement once for every row of
  * a batch. https://mariadb.com/kb/en/com_stmt_bulk_execute/
  *
  *     statement's number (4)  flags (2)
@@ -36,7 +37,7 @@ void mariadb_add_bulk(struct buffer *packet, unsigned long statement, const stru
  *
  *     statement's number (4)  flags (1)  always 1 (4)
  *     whole bytes with a bit for every parameter, lowest bit first: 1 if the parameter is NULL
- *     always 1 (1): types follow
+ *     1 (1): types follow; this byte and the types only if there are parameters
  *     type and sign of every parameter (2 each)
  *     the values that are not NULL
  */

@@ -2,11 +2,11 @@
  * The adapter that discards rows. It is used to measure this program itself, and is the smallest
  * example of an adapter.
  *
- * Every statement succeeds and returns or changes one row, and every table can be declared. A
- * script therefore finds every row that it looks up, and continues. All values of the returned row
- * are the same number: 0 for a script's prepared statement (a statement with a slot), and for any
- * other statement the number of rows that this connection has accepted. Rows of other connections
- * are not counted.
+ * Every statement succeeds and reports one row, returned or matched, and every table can be
+ * declared. A script therefore finds every row that it looks up, and continues. All values of the
+ * returned row are the same number: 0 for a script's prepared statement (a statement with a slot),
+ * and for any other statement the number of rows that this connection has accepted. Rows of other
+ * connections are not counted.
  */
 #include <ctype.h>
 #include <stdbool.h>

@@ -1848,7 +1848,7 @@ static void detect_database(struct adapter_conn *conn, const char *text)
  * runs the statement for each row, and sends all binary values with the length of the first value.
  * Some drivers run the statement for each row and return a row count for each row (a batch). Other
  * drivers send all rows to the server with one statement and return one row count; without
- * --method, arrays are preferred to other methods only for these drivers. */
+ * --method, arrays are preferred to a multi-row INSERT only for these drivers. */
 static enum status choose_method(struct adapter_conn *conn, const struct target *target,
                                  struct error *error)
 {

@@ -59,8 +59,7 @@ struct postgresql_inserts {
  * it keeps the whole answer in memory. */
 struct answers {
     unsigned small; /* number of answers of at most SMALL_BYTES, counted up to SMALL_ANSWERS */
-    bool is_large;  /* an answer was larger than SMALL_BYTES, so further answers are read row by
-                     * row */
+    bool is_large;  /* an answer was larger than SMALL_BYTES: answers are read row by row */
 };
 
 /* A prepared statement of the server. */
@@ -86,8 +85,7 @@ struct adapter_conn {
     bool is_pooled;       /* the server is a pooler, as init_asker or an earlier connection found */
     char last_sqlstate[ERROR_SQLSTATE_BYTES]; /* the reason that the server gave before it
                                                  disconnected */
-    bool has_begun;                           /* a transaction that adapter.begin has begun is
-                                               * open */
+    bool has_begun;                           /* a transaction of adapter.begin is open */
     bool has_stale_plan;              /* the latest statement failed as stale: see is_stale */
     const struct statement *run_last; /* the latest statement with is_prepared that was run */
     struct answers run_answers;       /* the sizes of run_last's answers */
@@ -759,7 +757,8 @@ static const struct probe probe = {.protocol = "PostgreSQL's",
                                    .recognise = dialect_postgresql_recognise};
 
 /*
- COPY ... FROM STDIN (FORMAT binary): PostgreSQL's fastest path for rows.
+
+ * COPY ... FROM STDIN (FORMAT binary): PostgreSQL's fastest path for rows.
  *
  * Rows are written into a piece on the stack. libpq collects pieces and sends them when it has 8
  * KiB. The connection does not store rows, so that thousands of connections use little memory.

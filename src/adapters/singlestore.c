@@ -28,7 +28,7 @@ struct adapter_conn {
     struct buffer sql;         /* SQL of the next request */
     const struct table *table; /* table of the current append */
     size_t rows;               /* rows in the request */
-    size_t spare;  /* maximum number of bytes that JSON adds to the SQL and the closing bracket */
+    size_t spare;  /* maximum number of bytes that JSON adds to the SQL, with the closing bracket */
     uint64_t kept; /* rows that the server acknowledged */
 };
 
